@@ -1,0 +1,206 @@
+package trajectory
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/pawl-dev/pawl/plan"
+	"github.com/pawl-dev/pawl/stats"
+	"github.com/pawl-dev/pawl/turn"
+)
+
+// Event is one entry of a run: what happened, when, and in which run.
+type Event struct {
+	// At is the loop's clock, not the recorder's.
+	At time.Time
+	// Agent is "" for the run itself. A child run carries the turn and the id of
+	// the call that started it, "3.call_x"; a child's child has both,
+	// "3.call_x/1.call_y".
+	Agent string
+	Body  Body
+}
+
+// Body is what happened: one of the entry types of this package. The set is closed.
+type Body interface {
+	// Type is the entry's name in a session file.
+	Type() string
+	body()
+}
+
+// RunStart begins a run. It carries all messages that the run was given and the
+// record did not hold yet, so that a cut never leaves half a question.
+type RunStart struct {
+	Title     string
+	Cwd       string
+	Continued bool
+	Messages  turn.Transcript
+}
+
+// RunEnd is the last entry of a run. Reason is "" when a failure ended it; Failure
+// is then the class of it. Cause says more in words, and may be empty.
+type RunEnd struct {
+	Reason  turn.StopReason
+	Failure string
+	Cause   string
+}
+
+// Message is one message that joined the transcript. A reply of the model carries
+// its Turn on the same line; for any other message Turn is nil.
+type Message struct {
+	Message turn.TranscriptMessage
+	Turn    *Turn
+}
+
+// Turn is what is known of the model call that gave a reply.
+type Turn struct {
+	Usage   turn.Usage
+	Timings turn.Timings
+	Finish  string
+	Model   string
+}
+
+// CallStart says that a call is about to run. It is recorded before the tool
+// runs, so a call without one had no effects.
+type CallStart struct {
+	turn.Call
+	Turn  int // of the reply that made the call: 1 is the run's first
+	Kind  Kind
+	Polls bool // asking the same again is this tool's job
+	// Approved: a person approved these arguments. Reply is what resumed the call.
+	Approved bool
+	Reply    *Reply
+}
+
+// CallEnd is the outcome of a call, and the message that tells the model of it:
+// they are one entry, so a cut cannot part them.
+type CallEnd struct {
+	turn.Call
+	Turn     int
+	Status   Status
+	Message  turn.TranscriptMessage
+	Duration time.Duration  // of the last start; zero for a call that never ran
+	Paths    []string       // what the call touched, as the tool says
+	Children stats.RunStats // of all child runs since the call first started
+	Agents   int            // how many child runs there were
+	Stack    string         // of a panic, for the host
+}
+
+// Suspend says that a call waits and keeps its place in the transcript.
+type Suspend struct {
+	turn.Call
+	Turn int
+	Suspension
+	Duration time.Duration  // that the tool ran before it suspended
+	Children stats.RunStats // of its child runs so far
+	Agents   int
+}
+
+// PlanChange is the plan as it now stands, always whole.
+type PlanChange struct{ Plan plan.Plan }
+
+// Spend is a model call that was no turn.
+type Spend struct{ stats.AuxiliarySpend }
+
+// Compact says that Head now stands in place of the first Drop messages.
+type Compact struct {
+	Head  turn.Transcript
+	Drop  int
+	Spend stats.AuxiliarySpend
+}
+
+// Title names the session.
+type Title struct{ Title string }
+
+// Custom is a host's or a tool's own entry. Type is "x.<vendor>.<name>".
+type Custom struct {
+	Name string
+	Data json.RawMessage
+}
+
+func (RunStart) Type() string   { return "run.start" }
+func (RunEnd) Type() string     { return "run.end" }
+func (Message) Type() string    { return "message" }
+func (CallStart) Type() string  { return "call.start" }
+func (CallEnd) Type() string    { return "call.end" }
+func (Suspend) Type() string    { return "suspend" }
+func (PlanChange) Type() string { return "plan" }
+func (Spend) Type() string      { return "spend" }
+func (Compact) Type() string    { return "compact" }
+func (Title) Type() string      { return "title" }
+func (c Custom) Type() string   { return c.Name }
+
+func (RunStart) body()   {}
+func (RunEnd) body()     {}
+func (Message) body()    {}
+func (CallStart) body()  {}
+func (CallEnd) body()    {}
+func (Suspend) body()    {}
+func (PlanChange) body() {}
+func (Spend) body()      {}
+func (Compact) body()    {}
+func (Title) body()      {}
+func (Custom) body()     {}
+
+// Kind is what sort of thing a tool does, in the terms of the Agent Client
+// Protocol; "" when the tool does not say.
+type Kind string
+
+const (
+	KindRead    Kind = "read"
+	KindEdit    Kind = "edit"
+	KindDelete  Kind = "delete"
+	KindMove    Kind = "move"
+	KindSearch  Kind = "search"
+	KindExecute Kind = "execute"
+	KindThink   Kind = "think"
+	KindFetch   Kind = "fetch"
+	KindOther   Kind = "other"
+)
+
+// Status is how a call ended.
+type Status string
+
+const (
+	OK           Status = "ok"
+	Failed       Status = "failed"        // the tool returned an error, panicked or timed out
+	CutOff       Status = "cut_off"       // it was running when the run stopped: effects unknown
+	Unknown      Status = "unknown"       // the process that ran it died: effects unknown
+	NotStarted   Status = "not_started"   // the run stopped first
+	UnknownTool  Status = "unknown_tool"  // there is no such tool
+	BadArguments Status = "bad_arguments" // they are no JSON object, or not what the schema asks
+	Denied       Status = "denied"        // a person said no
+	Refused      Status = "refused"       // the reply that held it was cut, or repeated its id
+)
+
+// Wait is what a suspended call waits for.
+type Wait string
+
+const (
+	ForReply    Wait = "reply"    // a person's answer
+	ForApproval Wait = "approval" // a person's yes or no to its arguments
+	ForTime     Wait = "time"     // a given time
+)
+
+// Suspension is why a call waits.
+type Suspension struct {
+	For      Wait            `json:"for"`
+	Question string          `json:"question,omitempty"` // or, for a time, the reason
+	Until    time.Time       `json:"until,omitzero"`     // for a time
+	Saved    json.RawMessage `json:"saved,omitempty"`    // what the tool needs to go on
+}
+
+// Reply is what ends a suspension.
+type Reply struct {
+	Kind ReplyKind `json:"kind"`
+	Text string    `json:"text,omitempty"`
+}
+
+// ReplyKind is the sort of a [Reply].
+type ReplyKind string
+
+const (
+	ReplyAnswer  ReplyKind = "answer"
+	ReplyApprove ReplyKind = "approve"
+	ReplyDeny    ReplyKind = "deny"
+	ReplyDue     ReplyKind = "due" // the time came; the loop's own
+)

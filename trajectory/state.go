@@ -1,0 +1,69 @@
+package trajectory
+
+import (
+	"github.com/pawl-dev/pawl/plan"
+	"github.com/pawl-dev/pawl/stats"
+	"github.com/pawl-dev/pawl/turn"
+)
+
+// State is what a run has to know beyond its messages. It travels from one run to
+// the next as a value and round-trips as JSON. The zero value is a run that has
+// not begun. Its slices and maps are the holder's.
+type State struct {
+	// Stats are the run's own totals, Children those of all its child runs.
+	Stats    stats.RunStats `json:"stats"`
+	Children stats.RunStats `json:"children"`
+	// Iterations counts model turns against the limit. They go on over a pause or
+	// a kill, and start again after a run that Ended.
+	Iterations int  `json:"iterations"`
+	Ended      bool `json:"ended"`
+	// Recorded is how many messages of the transcript the record holds.
+	Recorded int `json:"recorded"`
+	// LastUsage is what the latest turn reported.
+	LastUsage turn.Usage `json:"lastUsage"`
+	// Plan is nil until a plan was made.
+	Plan *plan.Plan `json:"plan"`
+	// Open are the calls without a result at the transcript's end, in call order.
+	Open []OpenCall `json:"open,omitempty"`
+}
+
+// Total is what the run and all its child runs spent, those of the calls that are
+// still open included.
+func (s State) Total() stats.RunStats {
+	total := stats.AccumulateRun(s.Stats, s.Children)
+	for _, c := range s.Open {
+		total = stats.AccumulateRun(total, c.Children)
+	}
+	return total
+}
+
+// Waiting are the open calls that wait for a person or a time.
+func (s State) Waiting() []OpenCall {
+	var out []OpenCall
+	for _, c := range s.Open {
+		if c.Waiting() {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// OpenCall is a call without a result, and what is known of it.
+type OpenCall struct {
+	turn.Call
+	Turn int `json:"turn"`
+	// Started: the tool ran, or was about to.
+	Started bool `json:"started,omitempty"`
+	// Imported: it came with messages that no record accounts for, so nothing is
+	// known of it.
+	Imported bool `json:"imported,omitempty"`
+	// Suspension is why it waits or waited, Reply what it was resumed with.
+	Suspension *Suspension `json:"suspension,omitempty"`
+	Reply      *Reply      `json:"reply,omitempty"`
+	// Children is what its child runs have spent so far, Agents how many began.
+	Children stats.RunStats `json:"children,omitzero"`
+	Agents   int            `json:"agents,omitempty"`
+}
+
+// Waiting reports whether the call is suspended and nothing has resumed it.
+func (c OpenCall) Waiting() bool { return c.Suspension != nil && c.Reply == nil }

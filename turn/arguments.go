@@ -1,0 +1,65 @@
+package turn
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// Arguments is a call's arguments as the one JSON object that a tool, an approval
+// and a log all read the same way. Nothing at all ("", white space, null) is {},
+// and an object encoded twice is unwrapped once. The error says, for a model to
+// read, why there is no such object: invalid JSON and where, another kind of
+// value, or a name that stands twice, which two readers may take differently.
+func Arguments(arguments string) (string, error) {
+	text := strings.TrimSpace(arguments)
+	if text == "" || text == "null" {
+		return "{}", nil
+	}
+	if err := validJSON(text); err != nil {
+		return "", err
+	}
+	if text[0] == '"' {
+		inner := strings.TrimSpace(gjson.Parse(text).Str)
+		if strings.HasPrefix(inner, "{") && validJSON(inner) == nil {
+			text = inner
+		}
+	}
+	if text[0] != '{' {
+		return "", errors.New("the arguments are no JSON object")
+	}
+	if name, twice := repeatedName(gjson.Parse(text)); twice {
+		return "", fmt.Errorf("the name %q stands twice in one object", name)
+	}
+	return text, nil
+}
+
+// repeatedName looks through an object and everything inside it.
+func repeatedName(v gjson.Result) (name string, found bool) {
+	var few [16]string
+	seen, many := few[:0], map[string]bool(nil)
+	isObject := v.IsObject()
+	v.ForEach(func(key, value gjson.Result) bool {
+		if isObject {
+			if many[key.Str] || slices.Contains(seen, key.Str) {
+				name, found = key.Str, true
+				return false
+			}
+			if len(seen) < len(few) {
+				seen = append(seen, key.Str)
+			} else if many == nil {
+				many = map[string]bool{key.Str: true}
+			} else {
+				many[key.Str] = true
+			}
+		}
+		if value.Type == gjson.JSON {
+			name, found = repeatedName(value)
+		}
+		return !found
+	})
+	return name, found
+}

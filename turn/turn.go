@@ -1,0 +1,134 @@
+// Package turn is the vocabulary of one model turn: the wire types, the seam to
+// a model, what a turn cost, and the pure functions that keep a transcript valid.
+//
+// A host brings a model as a [TurnFn]:
+//
+//	func(ctx context.Context, messages []turn.TranscriptMessage, tools []turn.WireToolDefinition) (turn.ModelTurnResult, error)
+//
+// The smallest one that answers at all is
+//
+//	return turn.ModelTurnResult{Message: turn.Assistant("hello")}, nil
+//
+// # Messages in, messages out
+//
+// The wire format is the OpenAI chat-completions message, and the types are
+// openai-go's own, under aliases. Two of its conversions lose data without an
+// error: decoding a [TranscriptMessage] drops every field that the type does not
+// know, and every call without a type; turning a reply into a parameter drops
+// reasoning_content and a call's extra_content. So there are two ways into a
+// transcript, and only two: [ParseMessage] for a message read as JSON, and
+// [ReplayForm] for a reply of a model. Both keep the bytes as they came (compacted
+// once) and fill the typed fields beside them: the bytes go out, the typed fields
+// are a view for readers, and editing the view changes nothing.
+// [Transcript] reads a list of messages that way.
+//
+// # Calls and results
+//
+// A call is paired with its result inside one assistant message, never over the
+// whole history, because some servers use the same ids again in every turn.
+// [Check] names the first fault of a transcript, [OpenCalls] says what is still
+// unanswered at its end, [Close] answers that.
+package turn
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/openai/openai-go/v3"
+)
+
+// TranscriptMessage is one message of a transcript, as it goes to a server.
+type TranscriptMessage = openai.ChatCompletionMessageParamUnion
+
+// AssistantTurnMessage is a model's reply, as it came from a server.
+type AssistantTurnMessage = openai.ChatCompletionMessage
+
+// WireToolDefinition is a tool as it is advertised to a server.
+type WireToolDefinition = openai.ChatCompletionToolUnionParam
+
+// WireToolCall is one call in a model's reply.
+type WireToolCall = openai.ChatCompletionMessageToolCallUnion
+
+// TurnFn is the seam between the loop and any model client: it sends the messages
+// and the tools, and returns one completed turn. Retries, routing and streaming
+// live inside it.
+//
+// It must not write to either slice, may keep neither beyond the call, and must
+// return soon after ctx is done. It may be called from several goroutines when
+// several runs share it. Beside an error it may return what it knows: usage that
+// was spent is then counted, and the partial message reaches the host.
+//
+// An error that wraps [ErrContextOverflow] says that the messages no longer fit.
+type TurnFn func(ctx context.Context, messages []TranscriptMessage, tools []WireToolDefinition) (ModelTurnResult, error)
+
+// ErrContextOverflow is what a [TurnFn] wraps when the messages no longer fit the
+// model's context window.
+var ErrContextOverflow = errors.New("the messages do not fit the model's context window")
+
+// ModelTurnResult is one completed model turn. Its JSON is exact: a message reads
+// back with the bytes it had, also the fields that the wire types do not know.
+type ModelTurnResult struct {
+	Message AssistantTurnMessage
+	Usage   Usage
+	Timings Timings
+	Finish  string // the finish reason as reported, "" when unknown
+	Model   string // the model that answered, "" when unknown
+}
+
+type modelTurnJSON struct {
+	Message json.RawMessage `json:"message"`
+	Usage   Usage           `json:"usage"`
+	Timings Timings         `json:"timings"`
+	Finish  string          `json:"finish,omitempty"`
+	Model   string          `json:"model,omitempty"`
+}
+
+// MarshalJSON writes the message as [ReplayForm] gives it.
+func (r ModelTurnResult) MarshalJSON() ([]byte, error) {
+	message, err := storedMessage(ReplayForm(r.Message))
+	if err != nil {
+		return nil, fmt.Errorf("message: %w", err)
+	}
+	return json.Marshal(modelTurnJSON{message, r.Usage, r.Timings, r.Finish, r.Model})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (r *ModelTurnResult) UnmarshalJSON(data []byte) error {
+	var j modelTurnJSON
+	if err := json.Unmarshal(data, &j); err != nil {
+		return err
+	}
+	*r = ModelTurnResult{Usage: j.Usage, Timings: j.Timings, Finish: j.Finish, Model: j.Model}
+	if len(j.Message) == 0 || string(j.Message) == "null" {
+		return nil
+	}
+	raw, err := unstored(j.Message)
+	if err != nil {
+		return fmt.Errorf("message: %w", err)
+	}
+	if err := r.Message.UnmarshalJSON([]byte(raw)); err != nil {
+		return fmt.Errorf("message: %w", err)
+	}
+	return nil
+}
+
+// StopReason says why a run stopped. There are six and no more; what a host needs
+// beyond them is a run's cause.
+type StopReason string
+
+const (
+	// Done: the model gave a reply without tool calls.
+	Done StopReason = "done"
+	// WaitingForReply: a tool asked a person, and nothing happens until they answer.
+	WaitingForReply StopReason = "waiting_for_reply"
+	// ResumingLater: the run paused on purpose until a given time.
+	ResumingLater StopReason = "resuming_later"
+	// IterationLimit: the model was still calling tools when its turns ran out.
+	IterationLimit StopReason = "iteration_limit"
+	// Deadline: the context's deadline expired.
+	Deadline StopReason = "deadline"
+	// Aborted: the context was cancelled, or the host asked to stop.
+	Aborted StopReason = "aborted"
+)
