@@ -16,13 +16,15 @@ import (
 type Fold struct {
 	messages turn.Transcript
 	base     State          // what the run was given
-	own      stats.RunStats // what it has added since
+	own      stats.RunStats // what it has added since, but for the breakdown
 	children stats.RunStats
+	toolTime map[string]time.Duration // own's breakdown, kept apart: a pure fold copies it for each call
 
 	turn    int // of the reply whose calls are the batch
 	first   int // index in messages of the batch's first result
 	batch   []OpenCall
 	settled []bool // by index in batch
+	next    int    // where find looks first: calls mostly start and end in order
 }
 
 // NewFold carries on from an earlier run's messages and state. The messages
@@ -66,7 +68,8 @@ func (f *Fold) Messages() turn.Transcript { return f.messages[:len(f.messages):l
 // State is a snapshot that shares nothing that a later Add changes.
 func (f *Fold) State() State {
 	s := f.base
-	s.Stats = stats.AccumulateRun(f.base.Stats, f.own)
+	own, _ := f.Added()
+	s.Stats = stats.AccumulateRun(f.base.Stats, own)
 	s.Children = stats.AccumulateRun(f.base.Children, f.children)
 	s.Recorded = len(f.messages)
 	s.Open = f.Open()
@@ -75,7 +78,9 @@ func (f *Fold) State() State {
 
 // Added is what this fold's entries added to the totals it was given: the run's
 // own, and its child runs'.
-func (f *Fold) Added() (own, children stats.RunStats) { return f.own, f.children }
+func (f *Fold) Added() (own, children stats.RunStats) {
+	return stats.AccumulateRun(f.own, stats.RunStats{ToolTimeBreakdown: f.toolTime}), f.children
+}
 
 // Open are the calls without a result, in call order. The slice is the caller's.
 func (f *Fold) Open() []OpenCall {
@@ -100,7 +105,7 @@ func (f *Fold) Open() []OpenCall {
 // Iterations is State().Iterations without the rest.
 func (f *Fold) Iterations() int { return f.base.Iterations }
 
-// Turn is the number of the latest reply.
+// Turn is the number of the latest reply, 0 before the first.
 func (f *Fold) Turn() int { return f.turn }
 
 // LostResult is what a fold answers for a call whose result is missing in the
@@ -131,10 +136,15 @@ func (f *Fold) Add(e Event) error {
 	case RunEnd:
 		f.base.Ended = b.Reason != turn.WaitingForReply && b.Reason != turn.ResumingLater
 	case Message:
-		if b.Turn != nil {
-			f.addTurn(b.Turn)
+		if b.Turn == nil {
+			return f.addMessage(b.Message, true)
 		}
-		return f.addMessage(b.Message, b.Turn == nil)
+		f.addTurn(b.Turn)
+		err := f.addMessage(b.Message, false)
+		for i := range f.batch {
+			f.batch[i].Cut = b.Turn.Finish == FinishLength
+		}
+		return err
 	case CallStart:
 		return f.start(b)
 	case Suspend:
@@ -177,7 +187,7 @@ func (f *Fold) addMessage(m turn.TranscriptMessage, imported bool) error {
 		err = fmt.Errorf("a message while call %q has no result", lost[0].ID)
 	}
 	f.messages = append(f.messages, m)
-	f.batch, f.settled, f.first = f.batch[:0], f.settled[:0], len(f.messages)
+	f.batch, f.settled, f.first, f.next = f.batch[:0], f.settled[:0], len(f.messages), 0
 	for _, c := range turn.Calls(m) {
 		f.batch = append(f.batch, OpenCall{Call: c, Turn: f.turn, Imported: imported})
 		f.settled = append(f.settled, false)
@@ -187,8 +197,10 @@ func (f *Fold) addMessage(m turn.TranscriptMessage, imported bool) error {
 
 // find is the index of an open call, -1 when there is none of that name.
 func (f *Fold) find(turn int, id string) int {
-	for i := range f.batch {
-		if f.batch[i].ID == id && f.batch[i].Turn == turn && !f.settled[i] {
+	for n := range f.batch {
+		i := (f.next + n) % len(f.batch)
+		if c := &f.batch[i]; !f.settled[i] && c.ID == id && c.Turn == turn {
+			f.next = i
 			return i
 		}
 	}
@@ -218,7 +230,8 @@ func (f *Fold) start(b CallStart) error {
 	}
 	c := &f.batch[i]
 	if !c.Started {
-		f.own = stats.AccumulateToolCall(f.own, c.Name, 0)
+		f.own = stats.AccumulateRun(f.own, stats.RunStats{ToolCalls: 1})
+		f.addToolTime(c.Name, 0)
 	}
 	c.Started, c.Imported, c.Reply = true, false, b.Reply
 	return nil
@@ -241,17 +254,23 @@ func (f *Fold) end(b CallEnd) error {
 	if i < 0 {
 		return fmt.Errorf("call %q ended, which is no open call", b.ID)
 	}
-	f.addToolTime(f.batch[i].Name, b.Duration)
+	if f.batch[i].Started {
+		f.addToolTime(f.batch[i].Name, b.Duration)
+	}
 	f.children = stats.AccumulateRun(f.children, b.Children)
 	f.batch[i].Children = stats.RunStats{}
 	f.settle(i, b.Message)
 	return nil
 }
 
+// addToolTime and the count in start are AccumulateToolCall in two steps: a call
+// counts when it starts, its time when it is known.
 func (f *Fold) addToolTime(name string, d time.Duration) {
-	if d > 0 {
-		f.own = stats.AccumulateRun(f.own, stats.RunStats{ToolTime: d, ToolTimeBreakdown: map[string]time.Duration{name: d}})
+	f.own = stats.AccumulateRun(f.own, stats.RunStats{ToolTime: d})
+	if f.toolTime == nil {
+		f.toolTime = make(map[string]time.Duration)
 	}
+	f.toolTime[name] = stats.AccumulateRun(stats.RunStats{ToolTime: f.toolTime[name]}, stats.RunStats{ToolTime: d}).ToolTime
 }
 
 // addChild counts what a child run spends towards the call that started it.

@@ -57,6 +57,8 @@ type OpenCall struct {
 	// Imported: it came with messages that no record accounts for, so nothing is
 	// known of it.
 	Imported bool `json:"imported,omitempty"`
+	// Cut: the reply that made it was cut at the output limit, so it must not run.
+	Cut bool `json:"cut,omitempty"`
 	// Suspension is why it waits or waited, Reply what it was resumed with.
 	Suspension *Suspension `json:"suspension,omitempty"`
 	Reply      *Reply      `json:"reply,omitempty"`

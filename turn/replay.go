@@ -3,6 +3,7 @@ package turn
 import (
 	"encoding/json"
 	"hash/fnv"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -195,31 +196,60 @@ func fromFields(m AssistantTurnMessage) *openai.ChatCompletionAssistantMessagePa
 // idMaker hands out the ids of one reply's calls, each once.
 type idMaker struct {
 	used  []string
-	index int
+	known map[string]bool // used, once looking through it would cost
 }
 
-func newIDs(n int) idMaker { return idMaker{used: make([]string, 0, n)} }
+func newIDs(n int) idMaker {
+	m := idMaker{used: make([]string, 0, n)}
+	if n > 16 {
+		m.known = make(map[string]bool, n)
+	}
+	return m
+}
 
-// next keeps a server's id. A minted one depends on the call alone, never on
-// chance or time, so that the same reply is always sent as the same bytes.
+// next keeps a server's id, and mints one in place of a missing or repeated one.
 func (m *idMaker) next(id, name, arguments string) string {
-	m.index++
+	given := id
 	for salt := 0; id == "" || m.taken(id); salt++ {
-		h := fnv.New64a()
-		for _, s := range []string{strconv.Itoa(m.index), strconv.Itoa(salt), name, arguments} {
-			h.Write([]byte(s))
-			h.Write([]byte{0})
-		}
-		s := "00000000" + strconv.FormatUint(h.Sum64(), 36)
-		id = s[len(s)-9:]
+		id = mintID(len(m.used), salt, given, name, wireArguments(arguments))
 	}
 	m.used = append(m.used, id)
+	if m.known != nil {
+		m.known[id] = true
+	}
 	return id
 }
 
 func (m *idMaker) taken(id string) bool {
-	for _, u := range m.used {
-		if u == id {
+	if m.known != nil {
+		return m.known[id]
+	}
+	return slices.Contains(m.used, id)
+}
+
+const mintedLength = 9
+
+// mintID depends on the call alone, never on chance or time, so that the same
+// reply is always sent as the same bytes.
+func mintID(index, salt int, given, name, arguments string) string {
+	h := fnv.New64a()
+	for _, s := range []string{strconv.Itoa(index), strconv.Itoa(salt), given, name, arguments} {
+		_, _ = h.Write([]byte(s))
+		_, _ = h.Write([]byte{0})
+	}
+	s := "00000000" + strconv.FormatUint(h.Sum64(), 36)
+	return s[len(s)-mintedLength:]
+}
+
+// Repeated reports whether calls[i], of a message that [ReplayForm] made, came
+// with the id of an earlier call in the same reply. The id it has now tells.
+func Repeated(calls []Call, i int) bool {
+	c := calls[i]
+	if len(c.ID) != mintedLength {
+		return false
+	}
+	for _, earlier := range calls[:i] {
+		if c.ID == mintID(i, 0, earlier.ID, c.Name, c.Arguments) {
 			return true
 		}
 	}
