@@ -9,6 +9,18 @@ import (
 	"github.com/tidwall/gjson"
 )
 
+// invalidKey is the one name in the object that stands for arguments that were no JSON.
+const invalidKey = "_invalid_arguments"
+
+// InvalidArguments is the text that a model wrote as arguments, where it was no
+// JSON and [ReplayForm] had to put an object in its place.
+func InvalidArguments(arguments string) (text string, ok bool) {
+	if !strings.HasPrefix(arguments, `{"`+invalidKey+`":"`) {
+		return "", false
+	}
+	return gjson.Get(arguments, invalidKey).Str, true
+}
+
 // Arguments is a call's arguments as the one JSON object that a tool, an approval
 // and a log all read the same way. Nothing at all ("", white space, null) is {},
 // and an object encoded twice is unwrapped once. The error says, for a model to
@@ -16,6 +28,9 @@ import (
 // value, or a name that stands twice, which two readers may take differently.
 func Arguments(arguments string) (string, error) {
 	text := strings.TrimSpace(arguments)
+	if written, ok := InvalidArguments(text); ok {
+		text = written
+	}
 	if text == "" || text == "null" {
 		return "{}", nil
 	}

@@ -23,8 +23,8 @@ import (
 //   - a call without an id, or with the id of an earlier call in the same reply,
 //     gets one of nine letters and digits, which every server takes; the same
 //     reply always gets the same ids;
-//   - arguments given as an object become a string, and arguments that are no
-//     JSON become "{}";
+//   - arguments given as an object become a string, no arguments become "{}", and
+//     a text that is no JSON becomes an object that holds it: see [Arguments];
 //   - a list of no calls is left out.
 func ReplayForm(m AssistantTurnMessage) TranscriptMessage {
 	text := m.RawJSON()
@@ -151,12 +151,16 @@ func mendCall(was gjson.Result, c WireToolCall, id string) string {
 }
 
 // wireArguments keeps a conversation alive: a strict server refuses every request
-// whose history holds arguments that are no JSON.
+// whose history holds arguments that are no JSON. What the model wrote is kept
+// inside, so that the call stays invalid however often the transcript is stored.
 func wireArguments(arguments string) string {
-	if validJSON(arguments) == nil {
+	switch {
+	case strings.TrimSpace(arguments) == "":
+		return "{}"
+	case validJSON(arguments) == nil:
 		return arguments
 	}
-	return "{}"
+	return `{"` + invalidKey + `":` + quote(arguments) + `}`
 }
 
 // fromFields writes a reply that was built by hand.
