@@ -1,0 +1,148 @@
+package loop
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/pawl-dev/pawl/trajectory"
+	"github.com/pawl-dev/pawl/turn"
+)
+
+// decision is what becomes of one open call: it is answered at once, it is
+// suspended, it keeps waiting, or it runs.
+type decision struct {
+	open   trajectory.OpenCall
+	status trajectory.Status // answered at once, when not ""
+	text   string
+	stack  string
+	ask    string // suspended for approval, when not ""
+	waits  bool
+	call   Call // what runs
+	tool   int
+	reply  *Reply // what resumed it
+
+	abandoned bool // what came of it
+	fatal     error
+}
+
+// decide looks at a batch whole, in call order, before any of it runs. A fresh
+// call, one that a dead process left and one that was replied to all come
+// through here: what is known of a call decides, never how it got here.
+func (r *run) decide(open []trajectory.OpenCall) []decision {
+	calls := make([]turn.Call, len(open))
+	for i, c := range open {
+		calls[i] = c.Call
+	}
+	out := make([]decision, len(open))
+	for i, c := range open {
+		d := &out[i]
+		d.open = c
+		switch {
+		case c.Imported:
+			d.answer(trajectory.Unknown, textUnknown)
+		case c.Waiting():
+			r.decideWaiting(d)
+		case c.Started:
+			r.decideStarted(d)
+		case c.Cut:
+			d.answer(trajectory.Refused, textCutReply)
+		case turn.Repeated(calls, i):
+			d.answer(trajectory.Refused, textRepeated)
+		case r.prepare(d):
+			r.decideApproval(d)
+		}
+	}
+	return out
+}
+
+func (d *decision) answer(status trajectory.Status, text string) { d.status, d.text = status, text }
+
+// decideWaiting applies a reply, or lets the call wait on.
+func (r *run) decideWaiting(d *decision) {
+	s := d.open.Suspension
+	reply, replied := r.o.Replies[d.open.ID]
+	switch {
+	case !replied && (s.For != trajectory.ForTime || r.now().Before(s.Until)):
+		d.waits = true
+		return
+	case !replied:
+		reply = Reply{Kind: trajectory.ReplyDue}
+	case reply.Kind == trajectory.ReplyDeny:
+		d.answer(trajectory.Denied, textDenied(reply.Text))
+		return
+	case reply.Kind == trajectory.ReplyAnswer && s.Saved == nil:
+		d.answer(trajectory.OK, reply.Text)
+		return
+	}
+	if r.prepare(d) {
+		d.resume(reply)
+	}
+}
+
+// decideStarted settles a call that was running when its process died.
+func (r *run) decideStarted(d *decision) {
+	if i, ok := r.byName[d.open.Name]; !ok || !r.o.Tools[i].ReplaySafe {
+		d.answer(trajectory.Unknown, textUnknown)
+		return
+	}
+	if r.prepare(d) && d.open.Reply != nil {
+		d.resume(*d.open.Reply)
+	}
+}
+
+// resume runs a call again with what it saved. An approval starts it for the
+// first time, unless the tool itself suspended.
+func (d *decision) resume(reply Reply) {
+	d.reply = &reply
+	s := d.open.Suspension
+	if s == nil || s.For == trajectory.ForApproval {
+		return
+	}
+	d.call.Resume = &Resumption{Saved: s.Saved}
+	if reply.Kind != trajectory.ReplyDue {
+		d.call.Resume.Reply = &reply
+	}
+}
+
+// prepare finds the tool and checks the arguments; it answers the call and
+// reports false where it cannot run.
+func (r *run) prepare(d *decision) bool {
+	i, ok := r.byName[d.open.Name]
+	if !ok {
+		d.answer(trajectory.UnknownTool, textUnknownTool(d.open.Name, r.o.Tools))
+		return false
+	}
+	arguments, err := turn.Arguments(d.open.Arguments)
+	if err == nil && r.o.Tools[i].check != nil {
+		err = r.o.Tools[i].check(arguments)
+	}
+	if err != nil {
+		sent := d.open.Arguments
+		if written, ok := turn.InvalidArguments(sent); ok {
+			sent = written
+		}
+		d.answer(trajectory.BadArguments, textBadArguments(err, sent))
+		return false
+	}
+	d.tool = i
+	d.call = Call{Call: turn.Call{ID: d.open.ID, Name: d.open.Name, Arguments: arguments}, Turn: d.open.Turn}
+	return true
+}
+
+// decideApproval asks the tool's rule. A rule that panics has answered nothing,
+// so the call does not run.
+func (r *run) decideApproval(d *decision) {
+	rule := r.o.Tools[d.tool].Approval
+	if rule == nil {
+		return
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err := errors.New("the rule that says whether a person must approve it panicked: " + oneLine(p))
+			d.answer(trajectory.Failed, fmt.Sprintf("This call did not run: %v", err))
+			d.stack = string(debug.Stack())
+		}
+	}()
+	d.ask = rule(d.call)
+}

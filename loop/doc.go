@@ -1,0 +1,55 @@
+// Package loop runs an agent: model turn, tool batch, model turn, until the model
+// replies without calling a tool or something stops it.
+//
+//	res, err := loop.RunToolLoop(ctx, []turn.TranscriptMessage{turn.User("Which files are here?")}, loop.Options{
+//		Turn:  model,             // a turn.TurnFn
+//		Tools: []loop.Tool{list}, // advertised in this order, always
+//	})
+//	fmt.Println(res.Text(), res.StopReason)
+//
+// # What a run guarantees
+//
+// Every call that the model makes is answered exactly once, and results stand in
+// call order, so the transcript can be sent as it stands at every moment between
+// batches. Messages are only appended: what was sent once is sent byte for byte
+// the same ever after, so prompt caches hit. Whatever ends a run, the [Result]
+// has the transcript, the statistics and the reason reached so far.
+//
+// # What a tool's answer means
+//
+// A tool's error is told to the model and the run goes on; one made by [Fatal]
+// ends the run; one made by [WaitForReply] or [ResumeLater] suspends the call. A
+// panic is a failed call: one line for the model, the stack for the host. A tool
+// that ignores cancellation is left after a grace period and named in the result.
+//
+// # How it ends
+//
+// A reply without calls is done, also when it is empty, refused or filtered:
+// Result.Last says so. The iteration limit, a pause, and a stop by the host or by
+// the context's cancellation are no errors. An expired deadline is one,
+// *[RunTimeoutError], beside a full Result; so is a failure of the model, of a
+// tool that was fatal, or of the recorder.
+//
+// # How it goes on
+//
+// Result.State and Result.Messages are all that the next run needs, in another
+// process or on another day: Options.From and the messages. Calls left open are
+// settled by what is known of them. One that never started runs; one that was
+// running when its process died runs again only where its tool says that a repeat
+// is safe, and is reported to the model as unknown otherwise; one that waits is
+// continued by Options.Replies. After a [RecorderError] continue from the record
+// rather than from the result: the two no longer agree.
+//
+// # Child runs
+//
+// A tool that calls RunToolLoop with the context it was given starts a child run.
+// Its totals are added to the parent's Result.Children once, however it ended, and
+// its entries carry the call's name.
+//
+// # Where time, chance and goroutines are
+//
+// The loop is deterministic outside four seams: Options.Turn, Options.Batch (or
+// the loop's own batch and [Tool.Do]), the compaction and Options.Now. The same
+// answers always give the same sequence of questions, in whatever order tools
+// finish, so the same code runs inside a durable workflow.
+package loop

@@ -1,0 +1,112 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// InvalidError says what cannot be run, before anything has happened.
+type InvalidError struct {
+	// Field is what is wrong: "Turn", "Tools[1] (read)", "messages", "Replies[call_2]".
+	Field string
+	Err   error
+}
+
+func (e *InvalidError) Error() string { return "loop: " + e.Field + ": " + e.Err.Error() }
+func (e *InvalidError) Unwrap() error { return e.Err }
+
+// ModelError is an error of the TurnFn. What it returned beside the error is
+// Result.Partial.
+type ModelError struct{ Err error }
+
+func (e *ModelError) Error() string { return "model: " + e.Err.Error() }
+func (e *ModelError) Unwrap() error { return e.Err }
+
+// ToolError is an error that a tool made with [Fatal], or a [BatchFn] returned.
+type ToolError struct {
+	Tool, CallID string // "" when no single call is meant
+	Err          error
+}
+
+func (e *ToolError) Error() string {
+	if e.Tool == "" {
+		return "tools: " + e.Err.Error()
+	}
+	return fmt.Sprintf("tool %s (call %s): %v", e.Tool, e.CallID, e.Err)
+}
+func (e *ToolError) Unwrap() error { return e.Err }
+
+// RecorderError is an error of Options.Record.
+type RecorderError struct {
+	Entry string // the type of the entry that was not recorded
+	Err   error
+}
+
+func (e *RecorderError) Error() string { return "recording " + e.Entry + ": " + e.Err.Error() }
+func (e *RecorderError) Unwrap() error { return e.Err }
+
+// RunTimeoutError says that the context's deadline expired. It matches
+// context.DeadlineExceeded, and the Result beside it is complete.
+type RunTimeoutError struct{ Elapsed time.Duration }
+
+func (e *RunTimeoutError) Error() string {
+	return fmt.Sprintf("the run's deadline expired after %s", e.Elapsed)
+}
+
+// Is matches context.DeadlineExceeded.
+func (e *RunTimeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
+
+// Fatal makes an error of a tool end the run. It is nil for a nil error.
+func Fatal(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &fatalError{err}
+}
+
+type fatalError struct{ err error }
+
+func (e *fatalError) Error() string { return e.err.Error() }
+func (e *fatalError) Unwrap() error { return e.err }
+
+// Failure is the class of what ended a run.
+type Failure string
+
+const (
+	TimedOut  Failure = "timed_out" // the run's own deadline, and nothing else
+	Cancelled Failure = "cancelled"
+	Model     Failure = "model"
+	ToolFault Failure = "tool"
+	Recorder  Failure = "recorder"
+	Invalid   Failure = "invalid"
+)
+
+// ClassifyRunFailure maps an error of [RunToolLoop], or a Result's Cause, onto one
+// small vocabulary; "" for nil. A host's own cause counts as cancelled. A TurnFn's
+// own timeout, while the run still had time, is the model's failure.
+func ClassifyRunFailure(err error) Failure {
+	var (
+		timeout  *RunTimeoutError
+		model    *ModelError
+		tool     *ToolError
+		recorder *RecorderError
+		invalid  *InvalidError
+	)
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &recorder):
+		return Recorder
+	case errors.As(err, &timeout):
+		return TimedOut
+	case errors.As(err, &invalid):
+		return Invalid
+	case errors.As(err, &tool):
+		return ToolFault
+	case errors.As(err, &model):
+		return Model
+	}
+	return Cancelled
+}

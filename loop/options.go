@@ -1,0 +1,88 @@
+package loop
+
+import (
+	"context"
+	"time"
+
+	"github.com/pawl-dev/pawl/trajectory"
+	"github.com/pawl-dev/pawl/turn"
+)
+
+// Options say how a run goes. Only Turn is required. For every limit in it zero
+// is the default that its comment names, and a negative value is no limit.
+//
+// The hooks (Record, ShouldStop, OnTurnWouldEnd, Inbox, Compact) are called from
+// the goroutine that called [RunToolLoop], never two at a time within a run. A
+// panic in one propagates.
+type Options struct {
+	// Turn is the model.
+	Turn turn.TurnFn
+	// Tools are advertised in this order, in every turn.
+	Tools []Tool
+
+	// MaxIterations bounds the model turns; the default is 500. With the limit n
+	// the model is asked exactly n times at most, and the last batch still runs.
+	MaxIterations int
+	// MaxParallel bounds how many calls of one turn run at a time; the default is
+	// 32. It belongs to this run alone, so a child run waits for nobody's slot.
+	MaxParallel int
+	// Grace is how long a tool that was told to stop may take before the run goes
+	// on without it; the default is 2 seconds.
+	Grace time.Duration
+
+	// From is the state that an earlier run left: res.State, past.State. The zero
+	// value begins a new run.
+	From trajectory.State
+	// Replies answer suspended calls, by call id.
+	Replies map[string]Reply
+
+	// Record is handed one entry for everything that happens, before its effect.
+	// When it fails, the run stops before the effect, with a [*RecorderError], and
+	// Record is not called again.
+	Record func(trajectory.Event) error
+	// Title and Cwd go into the run's first entry; both may be empty.
+	Title, Cwd string
+
+	// ShouldStop is asked before each model turn and before each batch. The error
+	// it returns stops the run and becomes Result.Cause; nil goes on.
+	ShouldStop func(trajectory.State) error
+	// OnTurnWouldEnd is asked when a reply without calls would end the run, and
+	// another turn is possible. The messages it returns push the run on.
+	OnTurnWouldEnd func(trajectory.State, turn.ModelTurnResult) []turn.TranscriptMessage
+	// Inbox hands over messages that arrived while the run was at work, such as a
+	// user's correction. It is asked before each model turn and before a reply
+	// ends the run; what it returned and the run could not deliver comes back as
+	// Result.Undelivered.
+	Inbox func() []turn.TranscriptMessage
+
+	// Batch runs the calls of one turn in place of the loop's own goroutines.
+	Batch BatchFn
+	// Now is the clock; the default is time.Now.
+	Now func() time.Time
+}
+
+// BatchFn runs the calls of one turn, given in call order, and returns their
+// outcomes in the same order. Beside an error it returns what finished; an
+// outcome without a status did not. The body of each call is [Tool.Do].
+//
+// All calls are recorded as started before it is called, and their ends after it
+// returned: a host that wants both live leaves Batch nil.
+type BatchFn func(ctx context.Context, calls []Call) ([]Outcome, error)
+
+const (
+	defaultIterations = 500
+	defaultParallel   = 32
+	defaultGrace      = 2 * time.Second
+	unlimited         = int(^uint(0) >> 1)
+)
+
+// limit applies the one rule for limits.
+func limit[T int | time.Duration](v, byDefault, none T) T {
+	switch {
+	case v == 0:
+		return byDefault
+	case v < 0:
+		return none
+	}
+	return v
+}

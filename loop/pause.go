@@ -1,0 +1,60 @@
+package loop
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/pawl-dev/pawl/trajectory"
+)
+
+// Pause is the error by which a tool suspends its call instead of answering it.
+type Pause struct {
+	suspension trajectory.Suspension
+	err        error
+}
+
+// WaitForReply suspends the call until a person answers the question. The answer
+// is the call's result, unless the tool saves something with its pause.
+func WaitForReply(question string) *Pause {
+	return &Pause{suspension: trajectory.Suspension{For: trajectory.ForReply, Question: question}}
+}
+
+// ResumeLater suspends the call until a given time. A run that is started then
+// runs the tool again. Why is for people to read.
+func ResumeLater(at time.Time, why string) *Pause {
+	return &Pause{suspension: trajectory.Suspension{For: trajectory.ForTime, Question: why, Until: at}}
+}
+
+// Saving keeps v, as JSON, with the pause. The reply then runs the tool again,
+// with what was saved and the reply in Call.Resume. A v that has no JSON fails
+// the call.
+func (p *Pause) Saving(v any) *Pause {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return &Pause{suspension: p.suspension, err: fmt.Errorf("saving with the pause: %w", err)}
+	}
+	s := p.suspension
+	s.Saved = data
+	return &Pause{suspension: s}
+}
+
+func (p *Pause) Error() string {
+	if p.suspension.For == trajectory.ForTime {
+		return fmt.Sprintf("resuming at %s: %s", p.suspension.Until.Format(time.RFC3339), p.suspension.Question)
+	}
+	return "waiting for a reply: " + p.suspension.Question
+}
+
+// Reply is what a person says to a call that waits: see [Answer], [Approve], [Deny].
+type Reply = trajectory.Reply
+
+// Answer answers a question.
+func Answer(text string) Reply { return Reply{Kind: trajectory.ReplyAnswer, Text: text} }
+
+// Approve lets a call run with the arguments that were recorded.
+func Approve() Reply { return Reply{Kind: trajectory.ReplyApprove} }
+
+// Deny refuses a call, or closes a question without an answer. The model is told
+// why, and the run goes on.
+func Deny(why string) Reply { return Reply{Kind: trajectory.ReplyDeny, Text: why} }

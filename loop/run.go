@@ -1,0 +1,253 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/pawl-dev/pawl/trajectory"
+	"github.com/pawl-dev/pawl/turn"
+)
+
+// RunToolLoop runs the loop over a transcript: model turn, tool batch, model
+// turn, until the model replies without calls or something stops it.
+//
+// The messages are not written to, nor is anything in o. The Result is as
+// complete as the run came, also beside an error, which is one of *[InvalidError]
+// (nothing has happened), *[ModelError], *[ToolError], *[RecorderError] and, for an
+// expired deadline, *[RunTimeoutError]; see [ClassifyRunFailure].
+func RunToolLoop(ctx context.Context, messages []turn.TranscriptMessage, o Options) (Result, error) {
+	r := &run{ctx: ctx, o: o, given: messages[:len(messages):len(messages)]}
+	if err := r.validate(r.given); err != nil {
+		return Result{State: o.From, Messages: r.given}, err
+	}
+	r.start = r.now()
+	r.join()
+	return r.finish(r.loop())
+}
+
+// run is one call of RunToolLoop.
+type run struct {
+	ctx    context.Context
+	o      Options
+	given  turn.Transcript
+	fold   *trajectory.Fold
+	tools  []turn.WireToolDefinition
+	byName map[string]int // index in o.Tools
+	start  time.Time
+
+	scope  *runContext  // the context of the batches
+	parent *callContext // the call whose tool started this run, if one did
+
+	begin   turn.Transcript // messages that the record does not hold yet
+	pending turn.Transcript // messages that wait for open calls to be settled
+
+	recorderErr error // the first failure of Record
+	recorded    int   // messages recorded until then
+	stopCause   error // what ShouldStop returned
+	fatal       error // what a tool ended the run with
+
+	res Result
+}
+
+// ending is how a run ends: for a reason, by a failure, or (a deadline) both.
+type ending struct {
+	reason turn.StopReason
+	cause  error
+	err    error
+}
+
+func failed(err error) *ending { return &ending{err: err} }
+
+// join finds out what this run belongs to.
+func (r *run) join() {
+	r.scope = &runContext{Context: r.ctx, grace: limit(r.o.Grace, defaultGrace, 1<<63-1)}
+	if c, ok := r.ctx.Value(callKey{}).(*callContext); ok {
+		r.parent, r.scope.agent = c, c.name()
+		c.began()
+	}
+}
+
+func (r *run) loop() *ending {
+	err := emit(r, trajectory.RunStart{Title: r.o.Title, Cwd: r.o.Cwd, Continued: r.o.From.Recorded > 0, Messages: r.begin})
+	if err != nil {
+		return failed(err)
+	}
+	if end := r.settle(); end != nil {
+		return end
+	}
+	if end := r.deliver("messages", r.takePending()); end != nil {
+		return end
+	}
+	if r.answered() {
+		return &ending{reason: turn.Done}
+	}
+	for {
+		if end := r.mayAsk(); end != nil {
+			return end
+		}
+		if end := r.deliver("Inbox", r.inbox()); end != nil {
+			return end
+		}
+		if end := r.ask(); end != nil {
+			return end
+		}
+		if end := r.settle(); end != nil {
+			return end
+		}
+	}
+}
+
+// answered reports a transcript that ends in a plain reply: there is nothing to
+// ask the model, so resuming a finished run is harmless.
+func (r *run) answered() bool {
+	messages := r.fold.Messages()
+	last := messages[len(messages)-1]
+	return last.OfAssistant != nil && len(last.OfAssistant.ToolCalls) == 0
+}
+
+// mayAsk is what keeps the model from being asked again.
+func (r *run) mayAsk() *ending {
+	if end := r.stopping(); end != nil {
+		return end
+	}
+	if r.fold.Iterations() >= limit(r.o.MaxIterations, defaultIterations, unlimited) {
+		return &ending{reason: turn.IterationLimit}
+	}
+	return nil
+}
+
+// stopping says why the run has to stop now, if it does.
+func (r *run) stopping() *ending {
+	if r.recorderErr != nil {
+		return failed(r.recorderErr)
+	}
+	if err := r.ctx.Err(); err != nil {
+		cause := context.Cause(r.ctx)
+		if errors.Is(err, context.DeadlineExceeded) {
+			return &ending{turn.Deadline, cause, &RunTimeoutError{Elapsed: r.since(r.start)}}
+		}
+		return &ending{reason: turn.Aborted, cause: cause}
+	}
+	if r.stopCause == nil && r.o.ShouldStop != nil {
+		r.stopCause = r.o.ShouldStop(r.fold.State())
+	}
+	if r.stopCause != nil {
+		return &ending{reason: turn.Aborted, cause: r.stopCause}
+	}
+	return nil
+}
+
+// ask makes one model turn.
+func (r *run) ask() *ending {
+	messages := r.fold.Messages()
+	start := r.now()
+	reply, err := r.o.Turn(r.ctx, messages, r.tools[:len(r.tools):len(r.tools)])
+	if reply.Timings.Generation <= 0 {
+		reply.Timings.Generation = r.since(start)
+	}
+	if err != nil {
+		return r.modelFailed(reply, err)
+	}
+	r.res.Last = reply
+	message := turn.ReplayForm(reply.Message)
+	err = emit(r, trajectory.Message{Message: message, Turn: &trajectory.Turn{
+		Usage: reply.Usage, Timings: reply.Timings, Finish: reply.Finish, Model: reply.Model}})
+	if err != nil {
+		return failed(err)
+	}
+	if len(message.OfAssistant.ToolCalls) > 0 {
+		return nil
+	}
+	return r.wouldEnd(reply)
+}
+
+// modelFailed counts what was spent, and tells a failure from a model call that
+// was stopped with the run.
+func (r *run) modelFailed(partial turn.ModelTurnResult, err error) *ending {
+	if !partial.Usage.IsZero() {
+		var spend trajectory.Spend
+		spend.Usage, spend.ModelTime = partial.Usage, partial.Timings.Generation
+		if err := emit(r, spend); err != nil {
+			return failed(err)
+		}
+	}
+	r.res.Partial = partial
+	if r.ctx.Err() != nil {
+		return r.stopping()
+	}
+	return failed(&ModelError{err})
+}
+
+// wouldEnd ends the run with a plain reply, unless somebody has more to say and
+// the run may go on.
+func (r *run) wouldEnd(reply turn.ModelTurnResult) *ending {
+	done := &ending{reason: turn.Done}
+	if r.ctx.Err() != nil || r.fold.Iterations() >= limit(r.o.MaxIterations, defaultIterations, unlimited) {
+		return done
+	}
+	if messages := r.inbox(); len(messages) > 0 {
+		return r.deliver("Inbox", messages)
+	}
+	if r.o.OnTurnWouldEnd == nil {
+		return done
+	}
+	messages := r.o.OnTurnWouldEnd(r.fold.State(), reply)
+	if len(messages) == 0 {
+		return done
+	}
+	return r.deliver("OnTurnWouldEnd", messages)
+}
+
+func (r *run) inbox() []turn.TranscriptMessage {
+	if r.o.Inbox == nil {
+		return nil
+	}
+	return r.o.Inbox()
+}
+
+func (r *run) takePending() turn.Transcript {
+	messages := r.pending
+	r.pending = nil
+	return messages
+}
+
+// deliver adds a hook's messages to the transcript. What cannot be delivered is
+// handed back.
+func (r *run) deliver(from string, messages []turn.TranscriptMessage) *ending {
+	for i, m := range messages {
+		err := deliverable(m)
+		if err != nil {
+			err = &InvalidError{from, err}
+		} else {
+			err = emit(r, trajectory.Message{Message: m})
+		}
+		if err != nil {
+			r.res.Undelivered = append(r.res.Undelivered, messages[i:]...)
+			return failed(err)
+		}
+	}
+	return nil
+}
+
+func deliverable(m turn.TranscriptMessage) error {
+	switch {
+	case turn.Role(m) == "":
+		return errors.New("a message has no role")
+	case m.OfTool != nil:
+		return errors.New("a tool message answers no call here")
+	case len(turn.Calls(m)) > 0:
+		return errors.New("a message makes tool calls")
+	}
+	return nil
+}
+
+func (r *run) now() time.Time {
+	if r.o.Now != nil {
+		return r.o.Now()
+	}
+	return time.Now()
+}
+
+// since never runs backwards, whatever the clock does.
+func (r *run) since(start time.Time) time.Duration { return max(r.now().Sub(start), 0) }

@@ -1,0 +1,97 @@
+package loop
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/pawl-dev/pawl/stats"
+	"github.com/pawl-dev/pawl/trajectory"
+)
+
+// Two values travel down by context: a run tells the calls it makes its name and
+// its grace period, and a call tells the runs that its tool starts where to hand
+// in what they spent. Both are contexts of their own rather than values in one,
+// which saves an allocation for each call.
+
+type runKey struct{}
+type callKey struct{}
+
+// runContext is the context of a run's batches.
+type runContext struct {
+	context.Context
+	agent string // "" for a run that no call started
+	grace time.Duration
+}
+
+func (c *runContext) Value(key any) any {
+	if _, ok := key.(runKey); ok {
+		return c
+	}
+	return c.Context.Value(key)
+}
+
+// callContext is the context of one call.
+type callContext struct {
+	context.Context
+	call Call
+
+	mu       sync.Mutex
+	closed   bool
+	children stats.RunStats
+	agents   int
+}
+
+func (c *callContext) Value(key any) any {
+	if _, ok := key.(callKey); ok {
+		return c
+	}
+	return c.Context.Value(key)
+}
+
+// began counts a child run.
+func (c *callContext) began() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.agents++
+}
+
+// add takes what a child run spent, once, when it ends. What ends after the call
+// was left no longer counts: the call's outcome is already recorded.
+func (c *callContext) add(s stats.RunStats) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closed {
+		c.children = stats.AccumulateRun(c.children, s)
+	}
+}
+
+func (c *callContext) close() (stats.RunStats, int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	return c.children, c.agents
+}
+
+// CallFrom is the call that a context belongs to, within Tool.Run.
+func CallFrom(ctx context.Context) (Call, bool) {
+	if c, ok := ctx.Value(callKey{}).(*callContext); ok {
+		return c.call, true
+	}
+	return Call{}, false
+}
+
+// newCallContext names the call below the run that makes it.
+func newCallContext(ctx context.Context, call Call) *callContext {
+	return &callContext{Context: ctx, call: call}
+}
+
+// name is the agent of the runs that the call starts. It is worked out when one
+// starts: most calls start none.
+func (c *callContext) name() string {
+	name := trajectory.AgentName(c.call.Turn, c.call.ID)
+	if run, ok := c.Context.Value(runKey{}).(*runContext); ok && run.agent != "" {
+		return run.agent + "/" + name
+	}
+	return name
+}

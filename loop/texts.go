@@ -1,0 +1,92 @@
+package loop
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pawl-dev/pawl/trajectory"
+)
+
+// These texts tell the model what became of a call. They say whether it had
+// effects, since that decides what a model may safely do next.
+const (
+	textNotStarted = "This call was not started: the run was stopped first. It had no effects."
+	textCutOff     = "The run was stopped while this call was running. Its effects are unknown: check before repeating it."
+	textUnknown    = "The run was interrupted and the outcome of this call is unknown. It may have had effects: check before repeating it."
+	textCutReply   = "This call did not run: the reply that made it was cut off at the output limit. Send it again, in smaller pieces if it is long."
+	textRepeated   = "This call did not run: it came with the id of another call in the same reply. Send it again if it was meant."
+)
+
+func textUnknownTool(name string, tools []Tool) string {
+	if len(tools) == 0 {
+		return fmt.Sprintf("There is no tool named %.80q, and no other tool either.", name)
+	}
+	names := make([]string, len(tools))
+	for i, t := range tools {
+		names[i] = t.Name
+	}
+	hint := ""
+	if near := nearest(name, names); near != "" {
+		hint = fmt.Sprintf(" Did you mean %q?", near)
+	}
+	return fmt.Sprintf("There is no tool named %.80q.%s The tools are: %s.", name, hint, strings.Join(names, ", "))
+}
+
+// nearest is the one tool that a mangled name can have meant, "" when none or
+// several can. It is a hint, never a call: a guess would run the wrong tool.
+func nearest(name string, names []string) string {
+	name, _, _ = strings.Cut(name, "<|") // a control token that leaked
+	name = strings.TrimSpace(name)
+	name = name[strings.LastIndexAny(name, ".:/")+1:]
+	found := ""
+	for _, n := range names {
+		if strings.EqualFold(n, name) {
+			if found != "" {
+				return ""
+			}
+			found = n
+		}
+	}
+	return found
+}
+
+func textBadArguments(err error, sent string) string {
+	return fmt.Sprintf("This call did not run: its arguments are not valid: %v. You sent: %s", err, clip(sent, 1000))
+}
+
+func textDenied(why string) string {
+	if why == "" {
+		return "This call was declined by a person and did not run."
+	}
+	return "This call was declined by a person and did not run: " + why
+}
+
+// resultText is what the model reads of a call that ran.
+func resultText(o Outcome) string {
+	switch {
+	case o.Status == trajectory.OK:
+		return o.Text
+	case o.Status == trajectory.CutOff && o.Abandoned:
+		return textCutOff + " It did not stop when it was told to, and may still be running."
+	case o.Status == trajectory.CutOff && o.Error == "":
+		return withOutput(textCutOff, o.Text)
+	case o.Status == trajectory.CutOff:
+		return withOutput(textCutOff+" It said: "+o.Error, o.Text)
+	}
+	return withOutput("Error: "+o.Error, o.Text)
+}
+
+func withOutput(text, output string) string {
+	if output == "" {
+		return text
+	}
+	return text + "\n\nIts output until then:\n" + output
+}
+
+// clip cuts on a rune's boundary and says so.
+func clip(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit], "") + fmt.Sprintf("… (%d bytes in all)", len(s))
+}

@@ -1,0 +1,88 @@
+package loop
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/pawl-dev/pawl/plan"
+	"github.com/pawl-dev/pawl/trajectory"
+	"github.com/pawl-dev/pawl/turn"
+)
+
+// Tool is something that the model can call. Name and Run are required. [NewTool]
+// makes one from a typed function.
+type Tool struct {
+	// Name is what the model calls it: 1 to 64 letters, digits, _ and -.
+	Name string
+	// Description tells the model what the tool does and when to use it.
+	Description string
+	// Schema is the JSON schema of the arguments, an object schema; it goes on the
+	// wire as it stands. Nil is a tool without arguments. Only a typed tool checks
+	// arguments against its schema; this one gets any JSON object.
+	Schema json.RawMessage
+	// Run does the work. The context ends when the run does or Timeout expires;
+	// a Run that ignores it is left behind after a grace period. Several calls may
+	// run at once. An error is told to the model beside the output's text; one
+	// made by [Fatal] ends the run, one made by [WaitForReply] or [ResumeLater]
+	// suspends the call. A panic is a failed call.
+	Run func(ctx context.Context, call Call) (Output, error)
+
+	// Kind is what sort of thing the tool does, for whoever counts progress.
+	Kind trajectory.Kind
+	// Approval asks for a person's approval of these arguments by returning a
+	// question; "" needs none. It must be pure. Nil never asks.
+	Approval func(Call) (question string)
+	// ReplaySafe says that running a call twice does no harm, so one that was cut
+	// off by a dying process is run again instead of reported as unknown.
+	ReplaySafe bool
+	// Alone keeps the tool from running beside any other call of its turn.
+	Alone bool
+	// Polls says that asking the same again is the tool's job.
+	Polls bool
+	// Timeout bounds one call; zero and negative are no limit. A call that exceeds
+	// it has failed and the run goes on.
+	Timeout time.Duration
+
+	check func(arguments string) error // of a typed tool
+	err   error                        // why the tool cannot be used
+}
+
+// Definition is the tool as it is advertised to a server. A tool that
+// [RunToolLoop] would refuse has the zero definition.
+func (t Tool) Definition() turn.WireToolDefinition {
+	d, _ := t.definition()
+	return d
+}
+
+var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+
+func (t Tool) definition() (turn.WireToolDefinition, error) {
+	switch {
+	case t.err != nil:
+		return turn.WireToolDefinition{}, t.err
+	case !toolName.MatchString(t.Name):
+		return turn.WireToolDefinition{}, fmt.Errorf("the name %.80q is not 1 to 64 letters, digits, _ and -", t.Name)
+	case t.Run == nil:
+		return turn.WireToolDefinition{}, errors.New("there is no Run")
+	}
+	return turn.FunctionTool(t.Name, t.Description, t.Schema)
+}
+
+// PlanTool lets the model keep the run's plan.
+func PlanTool() Tool {
+	return Tool{
+		Name: plan.ToolName, Description: plan.Description, Schema: plan.Schema(),
+		Kind: trajectory.KindThink, ReplaySafe: true,
+		Run: func(_ context.Context, c Call) (Output, error) {
+			p, note, err := plan.Apply(c.Arguments)
+			if err != nil {
+				return Output{}, err
+			}
+			return Output{Text: note, Plan: &p}, nil
+		},
+	}
+}
