@@ -5,101 +5,111 @@ import (
 	"errors"
 )
 
-var errSiblingFatal = errors.New("another call of this turn ended the run")
-
-// batch runs the claimed calls of one turn and reports each as it starts and ends.
-type batch struct {
-	calls []Call
-	tools []Tool // by index in calls
-	// started is asked before a call runs and claims it; an error refuses this call
-	// and all after it. ended is told each outcome as it comes; an error stops
-	// whatever still runs.
-	started func(i int) error
-	ended   func(i int, o Outcome) error
-}
+var errBatchStopped = errors.New("the run stopped while this call was at work")
 
 // live is the default batch: goroutines for the calls, and one loop on the
 // caller's goroutine, so that starts and ends are recorded as they happen. It
-// claims in call order and stops claiming once the context is done or a call was
-// fatal; what runs then is told to stop. errgroup would not do: its Go blocks
-// the caller, and it knows no tool that has to run alone.
-func (b batch) live(parent context.Context, parallel int) {
-	if len(b.calls) == 1 {
-		b.single(parent)
-		return
-	}
-	ctx, cancel := context.WithCancelCause(parent)
+// claims in call order and stops claiming once the context is done, the recorder
+// failed or a call was fatal; what runs then is told to stop. errgroup would not
+// do: its Go blocks the caller, and it knows no tool that has to run alone.
+func (r *run) live(decisions []decision, parallel int) {
+	ctx, cancel := context.WithCancelCause(r.scope)
 	defer cancel(nil)
 	type end struct {
 		i int
-		Outcome
+		o Outcome
 	}
-	ends := make(chan end, len(b.calls))
-	next, running, alone := 0, 0, false
+	ends := make(chan end, len(decisions))
+	next, active, alone := 0, 0, false
 	for {
-		for next < len(b.calls) && running < parallel && !alone && (running == 0 || !b.tools[next].Alone) {
+		for next < len(decisions) && active < parallel && !alone {
 			i := next
-			next++
-			if ctx.Err() != nil || b.started(i) != nil {
-				b.refuse(i, &next)
-				cancel(errSiblingFatal)
+			d := &decisions[i]
+			if d.tool == nil {
+				next++
+				continue
+			}
+			if active > 0 && d.tool.Alone {
 				break
 			}
-			running, alone = running+1, b.tools[i].Alone
-			go func() { ends <- end{i, b.tools[i].Do(ctx, b.calls[i])} }()
+			if ctx.Err() != nil || r.claim(d) != nil {
+				cancel(errBatchStopped)
+				r.refuseFrom(decisions[i:])
+				next = len(decisions)
+				break
+			}
+			next, active, alone = next+1, active+1, d.tool.Alone
+			tool, call := d.tool, d.call
+			go func() {
+				e := end{i: i}
+				tool.do(ctx, &call, &e.o)
+				ends <- e
+			}()
 		}
-		if running == 0 {
+		if active == 0 {
 			return
 		}
 		e := <-ends
-		running, alone = running-1, false
-		if b.ended(e.i, e.Outcome) != nil || e.Fatal {
-			cancel(errSiblingFatal)
+		active, alone = active-1, false
+		if r.ran(&decisions[e.i], &e.o) != nil || e.o.Fatal {
+			cancel(errBatchStopped)
 		}
 	}
 }
 
 // single needs no goroutine of its own.
-func (b batch) single(ctx context.Context) {
-	if ctx.Err() != nil || b.started(0) != nil {
-		_ = b.ended(0, Outcome{notStarted: true})
+func (r *run) single(d *decision) {
+	if d.tool == nil {
 		return
 	}
-	_ = b.ended(0, b.tools[0].Do(ctx, b.calls[0]))
+	if r.ctx.Err() != nil || r.claim(d) != nil {
+		r.refuse(d)
+		return
+	}
+	var o Outcome
+	d.tool.do(r.scope, &d.call, &o)
+	_ = r.ran(d, &o)
 }
 
-// refuse reports this call and all behind it as never started.
-func (b batch) refuse(i int, next *int) {
-	for ; i < len(b.calls); i++ {
-		_ = b.ended(i, Outcome{notStarted: true})
+func (r *run) refuseFrom(decisions []decision) {
+	for i := range decisions {
+		if d := &decisions[i]; d.tool != nil {
+			r.refuse(d)
+		}
 	}
-	*next = len(b.calls)
 }
 
 // through hands the calls to a host's own batch: all starts are recorded before
 // it, all ends after it, in call order.
-func (b batch) through(ctx context.Context, run BatchFn) error {
-	n := len(b.calls)
-	for i := range b.calls {
-		if ctx.Err() != nil || b.started(i) != nil {
-			n = i
+func (r *run) through(decisions []decision) error {
+	var calls []Call
+	n := 0 // decisions before this one were claimed or do not run
+	for ; n < len(decisions); n++ {
+		d := &decisions[n]
+		if d.tool == nil {
+			continue
+		}
+		if r.ctx.Err() != nil || r.claim(d) != nil {
 			break
 		}
+		calls = append(calls, d.call)
 	}
 	var outs []Outcome
 	var err error
-	if n > 0 {
-		outs, err = run(ctx, b.calls[:n:n])
+	if len(calls) > 0 {
+		outs, err = r.o.Batch(r.scope, calls[:len(calls):len(calls)])
 	}
-	for i := range b.calls {
-		switch {
-		case i >= n:
-			_ = b.ended(i, Outcome{notStarted: true})
-		case i < len(outs):
-			_ = b.ended(i, outs[i])
-		default:
-			_ = b.ended(i, Outcome{})
+	for i := range decisions[:n] {
+		d := &decisions[i]
+		if d.tool == nil {
+			continue
 		}
+		var o Outcome // no outcome: it did not finish
+		if len(outs) > 0 {
+			o, outs = outs[0], outs[1:]
+		}
+		_ = r.ran(d, &o)
 	}
+	r.refuseFrom(decisions[n:])
 	return err
 }

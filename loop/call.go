@@ -69,6 +69,5 @@ type Outcome struct {
 	// Stack is where the tool panicked, for the host.
 	Stack string `json:"stack,omitempty"`
 
-	err        error // a fatal error itself, for errors.Is; lost in JSON
-	notStarted bool  // refused at claim
+	err error // a fatal error itself, for errors.Is; lost in JSON
 }

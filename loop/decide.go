@@ -18,8 +18,8 @@ type decision struct {
 	stack  string
 	ask    string // suspended for approval, when not ""
 	waits  bool
-	call   Call // what runs
-	tool   int
+	tool   *Tool // what runs, when not nil
+	call   Call
 	reply  *Reply // what resumed it
 
 	abandoned bool // what came of it
@@ -29,16 +29,10 @@ type decision struct {
 // decide looks at a batch whole, in call order, before any of it runs. A fresh
 // call, one that a dead process left and one that was replied to all come
 // through here: what is known of a call decides, never how it got here.
-func (r *run) decide(open []trajectory.OpenCall) []decision {
-	calls := make([]turn.Call, len(open))
-	for i, c := range open {
-		calls[i] = c.Call
-	}
-	out := make([]decision, len(open))
-	for i, c := range open {
-		d := &out[i]
-		d.open = c
-		switch {
+func (r *run) decide(decisions []decision) {
+	for i := range decisions {
+		d := &decisions[i]
+		switch c := &d.open; {
 		case c.Imported:
 			d.answer(trajectory.Unknown, textUnknown)
 		case c.Waiting():
@@ -47,13 +41,12 @@ func (r *run) decide(open []trajectory.OpenCall) []decision {
 			r.decideStarted(d)
 		case c.Cut:
 			d.answer(trajectory.Refused, textCutReply)
-		case turn.Repeated(calls, i):
+		case turn.Repeated(r.fold.Messages(), c.ID):
 			d.answer(trajectory.Refused, textRepeated)
 		case r.prepare(d):
 			r.decideApproval(d)
 		}
 	}
-	return out
 }
 
 func (d *decision) answer(status trajectory.Status, text string) { d.status, d.text = status, text }
@@ -82,7 +75,7 @@ func (r *run) decideWaiting(d *decision) {
 
 // decideStarted settles a call that was running when its process died.
 func (r *run) decideStarted(d *decision) {
-	if i, ok := r.byName[d.open.Name]; !ok || !r.o.Tools[i].ReplaySafe {
+	if t := r.tool(d.open.Name); t == nil || !t.ReplaySafe {
 		d.answer(trajectory.Unknown, textUnknown)
 		return
 	}
@@ -108,14 +101,14 @@ func (d *decision) resume(reply Reply) {
 // prepare finds the tool and checks the arguments; it answers the call and
 // reports false where it cannot run.
 func (r *run) prepare(d *decision) bool {
-	i, ok := r.byName[d.open.Name]
-	if !ok {
+	t := r.tool(d.open.Name)
+	if t == nil {
 		d.answer(trajectory.UnknownTool, textUnknownTool(d.open.Name, r.o.Tools))
 		return false
 	}
 	arguments, err := turn.Arguments(d.open.Arguments)
-	if err == nil && r.o.Tools[i].check != nil {
-		err = r.o.Tools[i].check(arguments)
+	if err == nil && t.check != nil {
+		err = t.check(arguments)
 	}
 	if err != nil {
 		sent := d.open.Arguments
@@ -125,7 +118,7 @@ func (r *run) prepare(d *decision) bool {
 		d.answer(trajectory.BadArguments, textBadArguments(err, sent))
 		return false
 	}
-	d.tool = i
+	d.tool = t
 	d.call = Call{Call: turn.Call{ID: d.open.ID, Name: d.open.Name, Arguments: arguments}, Turn: d.open.Turn}
 	return true
 }
@@ -133,7 +126,7 @@ func (r *run) prepare(d *decision) bool {
 // decideApproval asks the tool's rule. A rule that panics has answered nothing,
 // so the call does not run.
 func (r *run) decideApproval(d *decision) {
-	rule := r.o.Tools[d.tool].Approval
+	rule := d.tool.Approval
 	if rule == nil {
 		return
 	}
@@ -142,7 +135,19 @@ func (r *run) decideApproval(d *decision) {
 			err := errors.New("the rule that says whether a person must approve it panicked: " + oneLine(p))
 			d.answer(trajectory.Failed, fmt.Sprintf("This call did not run: %v", err))
 			d.stack = string(debug.Stack())
+			d.tool = nil
 		}
 	}()
 	d.ask = rule(d.call)
+}
+
+// tool is looked up by going through the list: it is short, and a map for each of
+// ten thousand runs is not.
+func (r *run) tool(name string) *Tool {
+	for i := range r.o.Tools {
+		if r.o.Tools[i].Name == name {
+			return &r.o.Tools[i]
+		}
+	}
+	return nil
 }

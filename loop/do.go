@@ -19,53 +19,49 @@ var errToolTimeout = errors.New("the tool's time limit")
 // and the duration. It never panics, and returns within the grace period after
 // ctx is done, whatever the tool does. A [BatchFn] calls it for each call; it is
 // the whole body of an engine's activity.
-func (t Tool) Do(ctx context.Context, call Call) Outcome {
+func (t Tool) Do(ctx context.Context, call Call) (o Outcome) {
+	t.do(ctx, &call, &o)
+	return o
+}
+
+// do is Do without its copies: a run spends most of its stack here.
+func (t *Tool) do(ctx context.Context, call *Call, o *Outcome) {
 	start := time.Now()
 	if t.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, t.Timeout, errToolTimeout)
 		defer cancel()
 	}
-	scope := newCallContext(ctx, call)
-	a, left := t.await(scope, call)
-	out := t.outcome(ctx, a, left)
-	out.Duration = max(time.Since(start), 0)
-	spent, agents := scope.close()
-	if agents > 0 || len(spent.ToolTimeBreakdown) > 0 || spent.Turns > 0 {
-		out.Children = stats.AccumulateRun(out.Children, spent)
-	}
-	out.Agents = agents
-	return out
-}
-
-// answer is what a tool gave back.
-type answer struct {
-	out   Output
-	err   error
-	stack string
-}
-
-// await runs the tool, and leaves it when it is told to stop and does not. A tool
-// that nothing can stop runs on the caller's goroutine.
-func (t Tool) await(ctx *callContext, call Call) (a answer, left bool) {
+	scope := &callContext{Context: ctx, call: *call}
 	if ctx.Done() == nil {
-		return t.invoke(ctx, call), false
+		t.invoke(scope, o) // nothing can stop the tool, so nobody has to watch it
+	} else {
+		t.watch(scope, o)
 	}
-	answers := make(chan answer, 1) // a tool that was left sends to nobody and ends
+	o.Duration = max(time.Since(start), 0)
+	spent, agents := scope.close()
+	o.Children, o.Agents = stats.AccumulateRun(o.Children, spent), agents
+}
+
+// watch runs the tool on a goroutine of its own, and leaves it when it is told to
+// stop and does not.
+func (t *Tool) watch(ctx *callContext, o *Outcome) {
+	ends := make(chan Outcome, 1) // a tool that was left sends to nobody and ends
 	go func() {
+		var o Outcome
 		ended := false
 		defer func() {
-			if !ended { // the tool called runtime.Goexit
-				answers <- answer{err: errors.New("the tool ended its goroutine")}
+			if !ended {
+				o = Outcome{Status: trajectory.Failed, Error: "the tool ended its goroutine"} // runtime.Goexit
 			}
+			ends <- o
 		}()
-		a := t.invoke(ctx, call)
+		t.invoke(ctx, &o)
 		ended = true
-		answers <- a
 	}()
 	select {
-	case a = <-answers:
-		return a, false
+	case *o = <-ends:
+		return
 	case <-ctx.Done():
 	}
 	grace := defaultGrace
@@ -75,54 +71,52 @@ func (t Tool) await(ctx *callContext, call Call) (a answer, left bool) {
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
 	select {
-	case a = <-answers:
-		return a, false
+	case *o = <-ends:
 	case <-timer.C:
-		return answer{}, true
+		o.Abandoned, o.Status = true, trajectory.CutOff
+		if context.Cause(ctx) == errToolTimeout {
+			o.Status = trajectory.Failed
+			o.Error = fmt.Sprintf("timed out after %s and did not stop; it may still be running, and its effects are unknown", t.Timeout)
+		}
 	}
 }
 
-func (t Tool) invoke(ctx context.Context, call Call) (a answer) {
+// invoke calls the tool, and recovers it.
+func (t *Tool) invoke(ctx *callContext, o *Outcome) {
 	defer func() {
 		if p := recover(); p != nil {
-			a = answer{err: fmt.Errorf("the tool panicked: %s", oneLine(p)), stack: string(debug.Stack())}
+			*o = Outcome{Status: trajectory.Failed, Error: "the tool panicked: " + oneLine(p), Stack: string(debug.Stack())}
 		}
 	}()
-	a.out, a.err = t.Run(ctx, call)
-	return a
+	var err error
+	if o.Output, err = t.Run(ctx, ctx.call); err == nil {
+		o.Status = trajectory.OK
+		return
+	}
+	t.failed(ctx, err, o)
+}
+
+// failed says what a tool's error means. Whether the run was stopping decides
+// between a failure and a call that was cut off.
+func (t *Tool) failed(ctx context.Context, err error, o *Outcome) {
+	var pause *Pause
+	var fatal *fatalError
+	o.Status, o.Error = trajectory.Failed, err.Error()
+	switch {
+	case errors.As(err, &pause):
+		if pause.err != nil {
+			o.Error = pause.err.Error()
+			return
+		}
+		s := pause.suspension
+		o.Status, o.Error, o.Suspension = "", "", &s
+	case errors.As(err, &fatal):
+		o.Fatal, o.err = true, err
+	case context.Cause(ctx) == errToolTimeout:
+		o.Error = fmt.Sprintf("timed out after %s: %v", t.Timeout, err)
+	case ctx.Err() != nil:
+		o.Status = trajectory.CutOff
+	}
 }
 
 func oneLine(v any) string { return clip(strings.Join(strings.Fields(fmt.Sprint(v)), " "), 300) }
-
-// outcome says what the answer means. Whether the run was stopping decides
-// between a failure and a call that was cut off.
-func (t Tool) outcome(ctx context.Context, a answer, left bool) Outcome {
-	o := Outcome{Output: a.out, Stack: a.stack, Abandoned: left}
-	timedOut := context.Cause(ctx) == errToolTimeout
-	var pause *Pause
-	var fatal *fatalError
-	switch {
-	case left && timedOut:
-		o.Status, o.Error = trajectory.Failed, fmt.Sprintf("timed out after %s and did not stop; it may still be running, and its effects are unknown", t.Timeout)
-	case left:
-		o.Status = trajectory.CutOff
-	case a.err == nil:
-		o.Status = trajectory.OK
-	case errors.As(a.err, &pause):
-		if pause.err != nil {
-			o.Status, o.Error = trajectory.Failed, pause.err.Error()
-			break
-		}
-		s := pause.suspension
-		o.Suspension = &s
-	case errors.As(a.err, &fatal):
-		o.Status, o.Error, o.Fatal, o.err = trajectory.Failed, a.err.Error(), true, a.err
-	case timedOut:
-		o.Status, o.Error = trajectory.Failed, fmt.Sprintf("timed out after %s: %v", t.Timeout, a.err)
-	case ctx.Err() != nil && a.stack == "":
-		o.Status, o.Error = trajectory.CutOff, a.err.Error()
-	default:
-		o.Status, o.Error = trajectory.Failed, a.err.Error()
-	}
-	return o
-}

@@ -25,8 +25,9 @@ type Result struct {
 	// Last is the model's latest reply in this run, zero when it gave none. A reply
 	// that was empty, refused or filtered ends a run too: this is where it shows.
 	Last turn.ModelTurnResult `json:"last"`
-	// Partial is what a model call that failed or was cancelled left behind.
-	Partial turn.ModelTurnResult `json:"partial"`
+	// Partial is what a model call that failed or was cancelled left behind; nil
+	// when there was no such call.
+	Partial *turn.ModelTurnResult `json:"partial,omitempty"`
 	// Undelivered are messages that the run took and could not deliver.
 	Undelivered turn.Transcript `json:"undelivered,omitempty"`
 	// Abandoned are the calls whose tools were still running when they were left.

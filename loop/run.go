@@ -17,24 +17,29 @@ import (
 // (nothing has happened), *[ModelError], *[ToolError], *[RecorderError] and, for an
 // expired deadline, *[RunTimeoutError]; see [ClassifyRunFailure].
 func RunToolLoop(ctx context.Context, messages []turn.TranscriptMessage, o Options) (Result, error) {
-	r := &run{ctx: ctx, o: o, given: messages[:len(messages):len(messages)]}
-	if err := r.validate(r.given); err != nil {
-		return Result{State: o.From, Messages: r.given}, err
+	r := run{ctx: ctx, o: o, given: messages[:len(messages):len(messages)]}
+	err := r.validate(r.given)
+	if err != nil {
+		r.res.State, r.res.Messages = o.From, r.given
+	} else {
+		r.start = r.now()
+		r.join()
+		err = r.finish(r.loop())
 	}
-	r.start = r.now()
-	r.join()
-	return r.finish(r.loop())
+	return r.res, err
 }
 
-// run is one call of RunToolLoop.
+// run is one call of RunToolLoop. It lives on that call's stack, and no goroutine
+// and no hook ever gets hold of it. Options and Result are held by value for that
+// reason: what a struct points to would go to the heap with the first message.
 type run struct {
-	ctx    context.Context
-	o      Options
-	given  turn.Transcript
-	fold   *trajectory.Fold
-	tools  []turn.WireToolDefinition
-	byName map[string]int // index in o.Tools
-	start  time.Time
+	ctx   context.Context
+	o     Options
+	res   Result
+	given turn.Transcript
+	fold  trajectory.Fold
+	tools []turn.WireToolDefinition
+	start time.Time
 
 	scope  *runContext  // the context of the batches
 	parent *callContext // the call whose tool started this run, if one did
@@ -46,8 +51,6 @@ type run struct {
 	recorded    int   // messages recorded until then
 	stopCause   error // what ShouldStop returned
 	fatal       error // what a tool ended the run with
-
-	res Result
 }
 
 // ending is how a run ends: for a reason, by a failure, or (a deadline) both.
@@ -140,39 +143,50 @@ func (r *run) stopping() *ending {
 
 // ask makes one model turn.
 func (r *run) ask() *ending {
-	messages := r.fold.Messages()
-	start := r.now()
-	reply, err := r.o.Turn(r.ctx, messages, r.tools[:len(r.tools):len(r.tools)])
-	if reply.Timings.Generation <= 0 {
-		reply.Timings.Generation = r.since(start)
+	if err := r.callModel(); err != nil {
+		return r.modelFailed(err)
 	}
-	if err != nil {
-		return r.modelFailed(reply, err)
-	}
-	r.res.Last = reply
+	reply := &r.res.Last
 	message := turn.ReplayForm(reply.Message)
-	err = emit(r, trajectory.Message{Message: message, Turn: &trajectory.Turn{
+	err := emit(r, trajectory.Message{Message: message, Turn: &trajectory.Turn{
 		Usage: reply.Usage, Timings: reply.Timings, Finish: reply.Finish, Model: reply.Model}})
 	if err != nil {
 		return failed(err)
 	}
-	if len(message.OfAssistant.ToolCalls) > 0 {
+	if turn.CountCalls(message) > 0 {
 		return nil
 	}
-	return r.wouldEnd(reply)
+	return r.wouldEnd()
 }
+
+// callModel calls the TurnFn and keeps what it returns. It holds a whole reply on
+// its stack, so nothing else is called from here.
+func (r *run) callModel() error {
+	start := r.now()
+	reply, err := r.o.Turn(r.ctx, r.fold.Messages(), r.tools[:len(r.tools):len(r.tools)])
+	if reply.Timings.Generation <= 0 {
+		reply.Timings.Generation = r.since(start)
+	}
+	if err != nil {
+		r.res.Partial = keep(reply)
+		return err
+	}
+	r.res.Last = reply
+	return nil
+}
+
+func keep(reply turn.ModelTurnResult) *turn.ModelTurnResult { return &reply }
 
 // modelFailed counts what was spent, and tells a failure from a model call that
 // was stopped with the run.
-func (r *run) modelFailed(partial turn.ModelTurnResult, err error) *ending {
-	if !partial.Usage.IsZero() {
+func (r *run) modelFailed(err error) *ending {
+	if partial := r.res.Partial; !partial.Usage.IsZero() {
 		var spend trajectory.Spend
 		spend.Usage, spend.ModelTime = partial.Usage, partial.Timings.Generation
 		if err := emit(r, spend); err != nil {
 			return failed(err)
 		}
 	}
-	r.res.Partial = partial
 	if r.ctx.Err() != nil {
 		return r.stopping()
 	}
@@ -181,7 +195,7 @@ func (r *run) modelFailed(partial turn.ModelTurnResult, err error) *ending {
 
 // wouldEnd ends the run with a plain reply, unless somebody has more to say and
 // the run may go on.
-func (r *run) wouldEnd(reply turn.ModelTurnResult) *ending {
+func (r *run) wouldEnd() *ending {
 	done := &ending{reason: turn.Done}
 	if r.ctx.Err() != nil || r.fold.Iterations() >= limit(r.o.MaxIterations, defaultIterations, unlimited) {
 		return done
@@ -192,7 +206,7 @@ func (r *run) wouldEnd(reply turn.ModelTurnResult) *ending {
 	if r.o.OnTurnWouldEnd == nil {
 		return done
 	}
-	messages := r.o.OnTurnWouldEnd(r.fold.State(), reply)
+	messages := r.o.OnTurnWouldEnd(r.fold.State(), r.res.Last)
 	if len(messages) == 0 {
 		return done
 	}

@@ -81,11 +81,6 @@ func CallFrom(ctx context.Context) (Call, bool) {
 	return Call{}, false
 }
 
-// newCallContext names the call below the run that makes it.
-func newCallContext(ctx context.Context, call Call) *callContext {
-	return &callContext{Context: ctx, call: call}
-}
-
 // name is the agent of the runs that the call starts. It is worked out when one
 // starts: most calls start none.
 func (c *callContext) name() string {

@@ -3,6 +3,7 @@ package loop
 import (
 	"errors"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/pawl-dev/pawl/stats"
 	"github.com/pawl-dev/pawl/trajectory"
@@ -12,29 +13,33 @@ import (
 // settle deals with every call that is open: those that the model just made and
 // those that an earlier run left, by the same rules.
 func (r *run) settle() *ending {
-	open := r.fold.Open()
-	if len(open) == 0 {
+	if r.fold.CountOpen() == 0 {
 		return nil
 	}
 	stop := r.stopping()
-	decisions := r.decide(open)
-	running := make([]*decision, 0, len(decisions))
+	var one [1]decision // most batches are of one call, and need nothing from the heap
+	decisions := one[:]
+	if n := r.fold.CountOpen(); n > 1 {
+		decisions = make([]decision, n)
+	}
+	for i, c := range r.fold.EachOpen {
+		decisions[i].open = *c
+	}
+	r.decide(decisions)
 	for i := range decisions {
-		d := &decisions[i]
-		switch {
-		case d.waits:
+		switch d := &decisions[i]; {
 		case d.status != "":
-			r.end(d, Outcome{Status: d.status, Stack: d.stack}, d.text)
-		case d.ask != "" && stop != nil:
+			_ = r.end(d, &Outcome{Status: d.status, Stack: d.stack}, d.text)
+		case stop != nil:
+			d.tool = nil
 			r.refuse(d)
 		case d.ask != "":
+			d.tool = nil
 			_ = emit(r, trajectory.Suspend{Call: d.open.Call, Turn: d.open.Turn,
 				Suspension: trajectory.Suspension{For: trajectory.ForApproval, Question: d.ask}})
-		default:
-			running = append(running, d)
 		}
 	}
-	err := r.run(running, stop != nil)
+	err := r.dispatch(decisions)
 	switch {
 	case r.recorderErr != nil:
 		return failed(r.recorderErr)
@@ -50,33 +55,17 @@ func (r *run) settle() *ending {
 	return r.pause()
 }
 
-// run dispatches the calls that may run. When the run is stopping none is claimed.
-func (r *run) run(running []*decision, stop bool) error {
-	if len(running) == 0 {
-		return nil
-	}
-	if stop {
-		for _, d := range running {
-			r.refuse(d)
-		}
-		return nil
-	}
-	b := batch{
-		calls:   make([]Call, len(running)),
-		tools:   make([]Tool, len(running)),
-		started: func(i int) error { return r.claim(running[i]) },
-		ended:   func(i int, o Outcome) error { return r.ran(running[i], o) },
-	}
-	for i, d := range running {
-		b.calls[i], b.tools[i] = d.call, r.o.Tools[d.tool]
-	}
-	var err error
+// dispatch runs the calls that may run: those that have a tool.
+func (r *run) dispatch(decisions []decision) (err error) {
 	if r.o.Batch != nil {
-		err = b.through(r.scope, r.o.Batch)
+		err = r.through(decisions)
+	} else if len(decisions) == 1 {
+		r.single(&decisions[0])
 	} else {
-		b.live(r.scope, limit(r.o.MaxParallel, defaultParallel, unlimited))
+		r.live(decisions, limit(r.o.MaxParallel, defaultParallel, unlimited))
 	}
-	for _, d := range running { // in call order, whatever ended first
+	for i := range decisions { // in call order, whatever ended first
+		d := &decisions[i]
 		if d.abandoned {
 			r.res.Abandoned = append(r.res.Abandoned, d.open.Call)
 		}
@@ -87,9 +76,9 @@ func (r *run) run(running []*decision, stop bool) error {
 	return err
 }
 
+// claim records that a call starts. An error means that it must not.
 func (r *run) claim(d *decision) error {
-	t := &r.o.Tools[d.tool]
-	return emit(r, trajectory.CallStart{Call: d.open.Call, Turn: d.open.Turn, Kind: t.Kind, Polls: t.Polls,
+	return emit(r, trajectory.CallStart{Call: d.open.Call, Turn: d.open.Turn, Kind: d.tool.Kind, Polls: d.tool.Polls,
 		Approved: d.reply != nil && d.reply.Kind == trajectory.ReplyApprove, Reply: d.reply})
 }
 
@@ -99,54 +88,65 @@ func (r *run) refuse(d *decision) {
 	switch {
 	case d.open.Waiting():
 	case d.open.Started:
-		r.end(d, Outcome{Status: trajectory.Unknown}, textUnknown)
+		_ = r.end(d, &Outcome{Status: trajectory.Unknown}, textUnknown)
 	default:
-		r.end(d, Outcome{Status: trajectory.NotStarted}, textNotStarted)
+		_ = r.end(d, &Outcome{Status: trajectory.NotStarted}, textNotStarted)
 	}
 }
 
 // ran takes the outcome of a call that was dispatched.
-func (r *run) ran(d *decision, o Outcome) error {
+func (r *run) ran(d *decision, o *Outcome) error {
 	d.abandoned = o.Abandoned
 	if o.Fatal {
 		if d.fatal = o.err; d.fatal == nil {
 			d.fatal = errors.New(o.Error)
 		}
 	}
-	switch {
-	case o.notStarted:
-		r.refuse(d)
-	case o.Suspension != nil:
-		_ = emit(r, trajectory.Suspend{Call: d.open.Call, Turn: d.open.Turn, Suspension: *o.Suspension, Duration: o.Duration,
-			Children: stats.AccumulateRun(d.open.Children, o.Children), Agents: d.open.Agents + o.Agents})
-	default:
-		if o.Status == "" {
-			o.Status = trajectory.CutOff
-		}
-		if o.Plan != nil {
-			_ = emit(r, trajectory.PlanChange{Plan: *o.Plan})
-		}
-		for _, c := range o.Events {
-			_ = emit(r, c)
-		}
-		r.end(d, o, resultText(o))
+	if o.Suspension != nil {
+		return emit(r, trajectory.Suspend{Call: d.open.Call, Turn: d.open.Turn, Suspension: *o.Suspension, Duration: o.Duration,
+			Children: d.children(o), Agents: d.open.Agents + o.Agents})
 	}
-	return r.recorderErr
+	if o.Status == "" {
+		o.Status = trajectory.CutOff
+	}
+	if o.Plan != nil {
+		_ = emit(r, trajectory.PlanChange{Plan: *o.Plan})
+	}
+	for _, c := range o.Events {
+		_ = emit(r, c)
+	}
+	return r.end(d, o, resultText(o))
+}
+
+// children is what the call's child runs spent since it first started.
+func (d *decision) children(o *Outcome) stats.RunStats {
+	if d.open.Children == nil {
+		return o.Children
+	}
+	return stats.AccumulateRun(*d.open.Children, o.Children)
 }
 
 // end answers a call.
-func (r *run) end(d *decision, o Outcome, text string) {
-	_ = emit(r, trajectory.CallEnd{Call: d.open.Call, Turn: d.open.Turn, Status: o.Status,
-		Message:  turn.ToolResult(d.open.ID, strings.ToValidUTF8(text, "\uFFFD")),
+func (r *run) end(d *decision, o *Outcome, text string) error {
+	return emit(r, trajectory.CallEnd{Call: d.open.Call, Turn: d.open.Turn, Status: o.Status,
+		Message:  turn.ToolResult(d.open.ID, validText(text)),
 		Duration: o.Duration, Paths: o.Paths, Stack: o.Stack,
-		Children: stats.AccumulateRun(d.open.Children, o.Children), Agents: d.open.Agents + o.Agents})
+		Children: d.children(o), Agents: d.open.Agents + o.Agents})
+}
+
+// validText replaces what is no UTF-8: it would make the transcript unsendable.
+func validText(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
 }
 
 // pause ends the run while calls wait. A person's reply wins over a time: it is
 // the one for which somebody has to act.
 func (r *run) pause() *ending {
 	reason := turn.StopReason("")
-	for _, c := range r.fold.Open() {
+	for _, c := range r.fold.EachOpen {
 		if c.Suspension != nil && c.Suspension.For == trajectory.ForTime {
 			if reason == "" {
 				reason = turn.ResumingLater
@@ -202,7 +202,7 @@ func (r *run) closeBroken() {
 }
 
 // finish records the end and hands everything over.
-func (r *run) finish(end *ending) (Result, error) {
+func (r *run) finish(end *ending) error {
 	last := trajectory.RunEnd{Reason: end.reason, Failure: string(ClassifyRunFailure(end.err))}
 	if end.err != nil {
 		last.Cause = end.err.Error()
@@ -228,5 +228,5 @@ func (r *run) finish(end *ending) (Result, error) {
 		own, children := r.fold.Added()
 		r.parent.add(stats.AccumulateRun(own, children))
 	}
-	return *res, end.err
+	return end.err
 }

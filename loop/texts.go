@@ -62,7 +62,7 @@ func textDenied(why string) string {
 }
 
 // resultText is what the model reads of a call that ran.
-func resultText(o Outcome) string {
+func resultText(o *Outcome) string {
 	switch {
 	case o.Status == trajectory.OK:
 		return o.Text

@@ -13,7 +13,7 @@ import (
 // validate checks everything before the first effect, and splits the messages:
 // those that the run begins with, and those that have to wait until the calls
 // open before them are settled.
-func (r *run) validate(messages turn.Transcript) *InvalidError {
+func (r *run) validate(messages turn.Transcript) error {
 	o := &r.o
 	if o.Turn == nil {
 		return &InvalidError{"Turn", errors.New("there is no model")}
@@ -21,7 +21,7 @@ func (r *run) validate(messages turn.Transcript) *InvalidError {
 	if err := r.advertise(); err != nil {
 		return err
 	}
-	if err := checkState(o.From, len(messages)); err != nil {
+	if err := checkState(&o.From, len(messages)); err != nil {
 		return err
 	}
 	if len(messages) == 0 {
@@ -32,7 +32,7 @@ func (r *run) validate(messages turn.Transcript) *InvalidError {
 			return &InvalidError{"messages", &turn.PairingError{Index: i, Fault: turn.NoRole}}
 		}
 	}
-	r.fold = trajectory.NewFold(messages, o.From)
+	r.fold.Resume(messages, o.From)
 	if err := r.checkReplies(); err != nil {
 		return err
 	}
@@ -47,8 +47,8 @@ func (r *run) validate(messages turn.Transcript) *InvalidError {
 // advertise makes the definitions, once: every turn sends the same bytes.
 func (r *run) advertise() *InvalidError {
 	r.tools = make([]turn.WireToolDefinition, len(r.o.Tools))
-	r.byName = make(map[string]int, len(r.o.Tools))
-	for i, t := range r.o.Tools {
+	for i := range r.o.Tools {
+		t := &r.o.Tools[i]
 		field := fmt.Sprintf("Tools[%d]", i)
 		if t.Name != "" {
 			field += " (" + clip(t.Name, 80) + ")"
@@ -57,15 +57,15 @@ func (r *run) advertise() *InvalidError {
 		if err != nil {
 			return &InvalidError{field, err}
 		}
-		if first, ok := r.byName[t.Name]; ok {
+		if first := slices.IndexFunc(r.o.Tools, func(other Tool) bool { return other.Name == t.Name }); first < i {
 			return &InvalidError{field, fmt.Errorf("Tools[%d] has the same name", first)}
 		}
-		r.tools[i], r.byName[t.Name] = d, i
+		r.tools[i] = d
 	}
 	return nil
 }
 
-func checkState(s trajectory.State, messages int) *InvalidError {
+func checkState(s *trajectory.State, messages int) *InvalidError {
 	switch {
 	case s.Recorded < 0:
 		return &InvalidError{"From.Recorded", fmt.Errorf("%d is negative", s.Recorded)}

@@ -18,7 +18,7 @@ type Fold struct {
 	base     State          // what the run was given
 	own      stats.RunStats // what it has added since, but for the breakdown
 	children stats.RunStats
-	toolTime map[string]time.Duration // own's breakdown, kept apart: a pure fold copies it for each call
+	toolTime []toolTime // own's breakdown, kept apart: a pure fold copies its map for each call
 
 	turn    int // of the reply whose calls are the batch
 	first   int // index in messages of the batch's first result
@@ -30,12 +30,19 @@ type Fold struct {
 // NewFold carries on from an earlier run's messages and state. The messages
 // beyond s.Recorded are not part of it: they come with the next [RunStart].
 func NewFold(messages []turn.TranscriptMessage, s State) *Fold {
-	f := &Fold{base: s}
+	f := new(Fold)
+	f.Resume(messages, s)
+	return f
+}
+
+// Resume makes f what [NewFold] returns.
+func (f *Fold) Resume(messages []turn.TranscriptMessage, s State) {
+	*f = Fold{base: s}
 	f.messages = messages[:s.Recorded:s.Recorded] // the first append copies
 	f.turn = int(s.Stats.Turns)
 	open := turn.OpenCalls(f.messages)
 	if len(open) == 0 {
-		return f
+		return
 	}
 	f.first = len(f.messages)
 	for f.messages[f.first-1].OfTool != nil {
@@ -58,7 +65,6 @@ func NewFold(messages []turn.TranscriptMessage, s State) *Fold {
 			}
 		}
 	}
-	return f
 }
 
 // Messages is the transcript so far. It must not be written to; a later Add may
@@ -79,27 +85,57 @@ func (f *Fold) State() State {
 // Added is what this fold's entries added to the totals it was given: the run's
 // own, and its child runs'.
 func (f *Fold) Added() (own, children stats.RunStats) {
-	return stats.AccumulateRun(f.own, stats.RunStats{ToolTimeBreakdown: f.toolTime}), f.children
+	own = f.own
+	if len(f.toolTime) > 0 {
+		own.ToolTimeBreakdown = make(map[string]time.Duration, len(f.toolTime))
+		for _, t := range f.toolTime {
+			own.ToolTimeBreakdown[t.name] = t.d
+		}
+	}
+	return own, f.children
+}
+
+type toolTime struct {
+	name string
+	d    time.Duration
 }
 
 // Open are the calls without a result, in call order. The slice is the caller's.
 func (f *Fold) Open() []OpenCall {
+	if f.CountOpen() == 0 {
+		return nil
+	}
+	open := make([]OpenCall, f.CountOpen())
+	for i, c := range f.EachOpen {
+		open[i] = *c
+	}
+	return open
+}
+
+// CountOpen is len(Open()).
+func (f *Fold) CountOpen() int {
 	n := 0
 	for _, done := range f.settled {
 		if !done {
 			n++
 		}
 	}
-	if n == 0 {
-		return nil
-	}
-	open := make([]OpenCall, 0, n)
+	return n
+}
+
+// EachOpen yields what Open returns, without its copy: each call may be read
+// until the next Add, and not written to.
+func (f *Fold) EachOpen(yield func(int, *OpenCall) bool) {
+	n := 0
 	for i, done := range f.settled {
-		if !done {
-			open = append(open, f.batch[i])
+		if done {
+			continue
 		}
+		if !yield(n, &f.batch[i]) {
+			return
+		}
+		n++
 	}
-	return open
 }
 
 // Iterations is State().Iterations without the rest.
@@ -163,10 +199,16 @@ func (f *Fold) Add(e Event) error {
 }
 
 func (f *Fold) addTurn(t *Turn) {
-	f.own = stats.AccumulateTurn(f.own, turn.ModelTurnResult{Usage: t.Usage, Timings: t.Timings})
+	f.own = addTurn(f.own, t)
 	f.base.Iterations++
 	f.base.LastUsage = t.Usage
 	f.turn++
+}
+
+// addTurn is stats.AccumulateTurn without the reply, which a Turn does not have.
+func addTurn(s stats.RunStats, t *Turn) stats.RunStats {
+	s = stats.AccumulateAuxiliarySpend(s, stats.AuxiliarySpend{Usage: t.Usage, ModelTime: t.Timings.Generation})
+	return stats.AccumulateRun(s, stats.RunStats{Turns: 1})
 }
 
 // addMessage appends a message and begins a batch where it holds calls.
@@ -180,7 +222,8 @@ func (f *Fold) addMessage(m turn.TranscriptMessage, imported bool) error {
 		return nil
 	}
 	var err error
-	if lost := f.Open(); len(lost) > 0 {
+	if f.CountOpen() > 0 {
+		lost := f.Open()
 		for _, c := range lost {
 			f.settle(f.find(c.Turn, c.ID), turn.ToolResult(c.ID, LostResult))
 		}
@@ -188,8 +231,8 @@ func (f *Fold) addMessage(m turn.TranscriptMessage, imported bool) error {
 	}
 	f.messages = append(f.messages, m)
 	f.batch, f.settled, f.first, f.next = f.batch[:0], f.settled[:0], len(f.messages), 0
-	for _, c := range turn.Calls(m) {
-		f.batch = append(f.batch, OpenCall{Call: c, Turn: f.turn, Imported: imported})
+	for i := range turn.CountCalls(m) {
+		f.batch = append(f.batch, OpenCall{Call: turn.CallAt(m, i), Turn: f.turn, Imported: imported})
 		f.settled = append(f.settled, false)
 	}
 	return err
@@ -244,7 +287,7 @@ func (f *Fold) suspend(b Suspend) error {
 	}
 	c := &f.batch[i]
 	s := b.Suspension
-	c.Suspension, c.Reply, c.Imported, c.Children, c.Agents = &s, nil, false, b.Children, b.Agents
+	c.Suspension, c.Reply, c.Imported, c.Children, c.Agents = &s, nil, false, &b.Children, b.Agents
 	f.addToolTime(c.Name, b.Duration)
 	return nil
 }
@@ -258,7 +301,6 @@ func (f *Fold) end(b CallEnd) error {
 		f.addToolTime(f.batch[i].Name, b.Duration)
 	}
 	f.children = stats.AccumulateRun(f.children, b.Children)
-	f.batch[i].Children = stats.RunStats{}
 	f.settle(i, b.Message)
 	return nil
 }
@@ -267,10 +309,13 @@ func (f *Fold) end(b CallEnd) error {
 // counts when it starts, its time when it is known.
 func (f *Fold) addToolTime(name string, d time.Duration) {
 	f.own = stats.AccumulateRun(f.own, stats.RunStats{ToolTime: d})
-	if f.toolTime == nil {
-		f.toolTime = make(map[string]time.Duration)
+	for i := range f.toolTime {
+		if t := &f.toolTime[i]; t.name == name {
+			t.d = stats.AccumulateRun(stats.RunStats{ToolTime: t.d}, stats.RunStats{ToolTime: d}).ToolTime
+			return
+		}
 	}
-	f.toolTime[name] = stats.AccumulateRun(stats.RunStats{ToolTime: f.toolTime[name]}, stats.RunStats{ToolTime: d}).ToolTime
+	f.toolTime = append(f.toolTime, toolTime{name, max(d, 0)})
 }
 
 // addChild counts what a child run spends towards the call that started it.
@@ -281,25 +326,46 @@ func (f *Fold) addChild(e Event) {
 		if f.settled[i] || AgentName(c.Turn, c.ID) != first {
 			continue
 		}
-		switch b := e.Body.(type) {
-		case RunStart:
-			if e.Agent == first && !b.Continued {
-				c.Agents++
-			}
-		case Message:
-			if b.Turn != nil {
-				c.Children = stats.AccumulateTurn(c.Children, turn.ModelTurnResult{Usage: b.Turn.Usage, Timings: b.Turn.Timings})
-			}
-		case CallStart:
-			c.Children = stats.AccumulateToolCall(c.Children, b.Name, 0)
-		case Spend:
-			c.Children = stats.AccumulateAuxiliarySpend(c.Children, b.AuxiliarySpend)
-		case Compact:
-			c.Children = stats.AccumulateAuxiliarySpend(c.Children, b.Spend)
-		case CallEnd:
-			c.Children = stats.AccumulateRun(c.Children, stats.RunStats{ToolTime: b.Duration, ToolTimeBreakdown: map[string]time.Duration{b.Name: b.Duration}})
+		if b, ok := e.Body.(RunStart); ok && e.Agent == first && !b.Continued {
+			c.Agents++
+		}
+		var sum stats.RunStats
+		if c.Children != nil {
+			sum = *c.Children
+		}
+		if sum, ok := addSpend(sum, e.Body); ok {
+			c.Children = &sum
 		}
 	}
+}
+
+// addSpend adds what one entry of a child run says was spent, if it says so.
+func addSpend(s stats.RunStats, body Body) (sum stats.RunStats, ok bool) {
+	switch b := body.(type) {
+	case Message:
+		if b.Turn != nil {
+			return addTurn(s, b.Turn), true
+		}
+	case CallStart:
+		return stats.AccumulateToolCall(s, b.Name, 0), true
+	case CallEnd:
+		if b.Duration > 0 {
+			return stats.AccumulateRun(s, stats.RunStats{ToolTime: b.Duration, ToolTimeBreakdown: map[string]time.Duration{b.Name: b.Duration}}), true
+		}
+	case Spend:
+		return stats.AccumulateAuxiliarySpend(s, b.AuxiliarySpend), true
+	case Compact:
+		return addCompaction(s, b), true
+	}
+	return s, false
+}
+
+// addCompaction counts no model call for a compaction that made none.
+func addCompaction(s stats.RunStats, b Compact) stats.RunStats {
+	if b.Spend == (stats.AuxiliarySpend{}) {
+		return s
+	}
+	return stats.AccumulateAuxiliarySpend(s, b.Spend)
 }
 
 // AgentName is the name under which a call's child runs record.
@@ -308,13 +374,11 @@ func AgentName(turn int, callID string) string {
 }
 
 func (f *Fold) compact(b Compact) error {
-	if b.Spend != (stats.AuxiliarySpend{}) {
-		f.own = stats.AccumulateAuxiliarySpend(f.own, b.Spend)
-	}
+	f.own = addCompaction(f.own, b)
 	if b.Drop < 0 || b.Drop > len(f.messages) {
 		return fmt.Errorf("a compaction of %d messages, of %d", b.Drop, len(f.messages))
 	}
-	if len(f.Open()) > 0 {
+	if f.CountOpen() > 0 {
 		return errors.New("a compaction while calls are open")
 	}
 	f.messages = append(append(make(turn.Transcript, 0, len(b.Head)+len(f.messages)-b.Drop), b.Head...), f.messages[b.Drop:]...)

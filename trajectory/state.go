@@ -32,7 +32,9 @@ type State struct {
 func (s State) Total() stats.RunStats {
 	total := stats.AccumulateRun(s.Stats, s.Children)
 	for _, c := range s.Open {
-		total = stats.AccumulateRun(total, c.Children)
+		if c.Children != nil {
+			total = stats.AccumulateRun(total, *c.Children)
+		}
 	}
 	return total
 }
@@ -62,9 +64,10 @@ type OpenCall struct {
 	// Suspension is why it waits or waited, Reply what it was resumed with.
 	Suspension *Suspension `json:"suspension,omitempty"`
 	Reply      *Reply      `json:"reply,omitempty"`
-	// Children is what its child runs have spent so far, Agents how many began.
-	Children stats.RunStats `json:"children,omitzero"`
-	Agents   int            `json:"agents,omitempty"`
+	// Children is what its child runs have spent so far, nil for nothing; Agents is
+	// how many began.
+	Children *stats.RunStats `json:"children,omitempty"`
+	Agents   int             `json:"agents,omitempty"`
 }
 
 // Waiting reports whether the call is suspended and nothing has resumed it.

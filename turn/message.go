@@ -110,18 +110,27 @@ func stringOrParts(s param.Opt[string], parts []openai.ChatCompletionContentPart
 // Calls are the tool calls of an assistant message, in order; nil for any other.
 // A custom tool's input stands as its Arguments.
 func Calls(m TranscriptMessage) []Call {
-	if m.OfAssistant == nil || len(m.OfAssistant.ToolCalls) == 0 {
+	if CountCalls(m) == 0 {
 		return nil
 	}
-	calls := make([]Call, len(m.OfAssistant.ToolCalls))
+	calls := make([]Call, CountCalls(m))
 	for i := range calls {
-		calls[i] = callOf(&m.OfAssistant.ToolCalls[i])
+		calls[i] = CallAt(m, i)
 	}
 	return calls
 }
 
-func callOf(u *openai.ChatCompletionMessageToolCallUnionParam) Call {
-	switch {
+// CountCalls is len(Calls(m)).
+func CountCalls(m TranscriptMessage) int {
+	if m.OfAssistant == nil {
+		return 0
+	}
+	return len(m.OfAssistant.ToolCalls)
+}
+
+// CallAt is Calls(m)[i].
+func CallAt(m TranscriptMessage, i int) Call {
+	switch u := &m.OfAssistant.ToolCalls[i]; {
 	case u.OfFunction != nil:
 		return Call{u.OfFunction.ID, u.OfFunction.Function.Name, u.OfFunction.Function.Arguments}
 	case u.OfCustom != nil:

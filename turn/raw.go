@@ -243,8 +243,10 @@ func canonical(text string) (string, error) {
 
 // validJSON says what is wrong with text and where.
 func validJSON(text string) error {
-	if _, depth := layout(text); depth > maxDepth {
-		return fmt.Errorf("the JSON is nested deeper than %d", maxDepth)
+	if len(text) > maxDepth { // a shorter one cannot nest deeper
+		if _, depth := layout(text); depth > maxDepth {
+			return fmt.Errorf("the JSON is nested deeper than %d", maxDepth)
+		}
 	}
 	if !gjson.Valid(text) {
 		return syntaxError(text)

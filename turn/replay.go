@@ -30,14 +30,14 @@ func ReplayForm(m AssistantTurnMessage) TranscriptMessage {
 	text := m.RawJSON()
 	if text != "" {
 		if clean, err := canonical(text); err == nil {
-			return TranscriptMessage{OfAssistant: parseAssistant(mend(clean, m))}
+			return TranscriptMessage{OfAssistant: parseAssistant(mend(clean, &m))}
 		}
 	}
-	return TranscriptMessage{OfAssistant: fromFields(m)}
+	return TranscriptMessage{OfAssistant: fromFields(&m)}
 }
 
 // mend returns text unchanged when nothing is wrong with it and nothing was edited.
-func mend(text string, m AssistantTurnMessage) raw {
+func mend(text string, m *AssistantTurnMessage) raw {
 	var b strings.Builder
 	changed, hasRole := false, false
 	seen := parseAssistant(raw(text))
@@ -164,8 +164,22 @@ func wireArguments(arguments string) string {
 }
 
 // fromFields writes a reply that was built by hand.
-func fromFields(m AssistantTurnMessage) *openai.ChatCompletionAssistantMessageParam {
-	p := &openai.ChatCompletionAssistantMessageParam{Role: "assistant"}
+func fromFields(m *AssistantTurnMessage) *openai.ChatCompletionAssistantMessageParam {
+	var p *openai.ChatCompletionAssistantMessageParam
+	var functions []openai.ChatCompletionMessageFunctionToolCallParam
+	if len(m.ToolCalls) == 1 { // most replies: one allocation for all of it
+		one := new(struct {
+			p     openai.ChatCompletionAssistantMessageParam
+			union [1]openai.ChatCompletionMessageToolCallUnionParam
+			call  [1]openai.ChatCompletionMessageFunctionToolCallParam
+		})
+		p, functions, one.p.ToolCalls = &one.p, one.call[:], one.union[:]
+	} else {
+		p = new(openai.ChatCompletionAssistantMessageParam)
+		functions = make([]openai.ChatCompletionMessageFunctionToolCallParam, len(m.ToolCalls))
+		p.ToolCalls = make([]openai.ChatCompletionMessageToolCallUnionParam, len(m.ToolCalls))
+	}
+	p.Role = "assistant"
 	if m.Content != "" || len(m.ToolCalls) == 0 {
 		p.Content.OfString = param.NewOpt(m.Content)
 	}
@@ -175,10 +189,9 @@ func fromFields(m AssistantTurnMessage) *openai.ChatCompletionAssistantMessagePa
 	p.Audio.ID = m.Audio.ID
 	p.FunctionCall.Name, p.FunctionCall.Arguments = m.FunctionCall.Name, m.FunctionCall.Arguments
 	if len(m.ToolCalls) == 0 {
+		p.ToolCalls = nil
 		return p
 	}
-	p.ToolCalls = make([]openai.ChatCompletionMessageToolCallUnionParam, len(m.ToolCalls))
-	functions := make([]openai.ChatCompletionMessageFunctionToolCallParam, len(m.ToolCalls))
 	ids := newIDs(len(m.ToolCalls))
 	for i := range m.ToolCalls {
 		c, f := &m.ToolCalls[i], &functions[i]
@@ -199,12 +212,17 @@ func fromFields(m AssistantTurnMessage) *openai.ChatCompletionAssistantMessagePa
 
 // idMaker hands out the ids of one reply's calls, each once.
 type idMaker struct {
+	few   [4]string
 	used  []string
 	known map[string]bool // used, once looking through it would cost
 }
 
-func newIDs(n int) idMaker {
-	m := idMaker{used: make([]string, 0, n)}
+func newIDs(n int) *idMaker {
+	m := new(idMaker)
+	m.used = m.few[:0]
+	if n > len(m.few) {
+		m.used = make([]string, 0, n)
+	}
 	if n > 16 {
 		m.known = make(map[string]bool, n)
 	}
@@ -245,15 +263,23 @@ func mintID(index, salt int, given, name, arguments string) string {
 	return s[len(s)-mintedLength:]
 }
 
-// Repeated reports whether calls[i], of a message that [ReplayForm] made, came
-// with the id of an earlier call in the same reply. The id it has now tells.
-func Repeated(calls []Call, i int) bool {
-	c := calls[i]
-	if len(c.ID) != mintedLength {
+// Repeated reports whether a call of the last assistant message came with the id
+// of an earlier call in the same reply. The id that [ReplayForm] gave it tells.
+func Repeated(messages []TranscriptMessage, id string) bool {
+	if len(id) != mintedLength {
 		return false
 	}
-	for _, earlier := range calls[:i] {
-		if c.ID == mintID(i, 0, earlier.ID, c.Name, c.Arguments) {
+	i := len(messages) - 1
+	for i >= 0 && messages[i].OfTool != nil {
+		i--
+	}
+	if i < 0 {
+		return false
+	}
+	calls := Calls(messages[i])
+	n := slices.IndexFunc(calls, func(c Call) bool { return c.ID == id })
+	for _, earlier := range calls[:max(n, 0)] {
+		if id == mintID(n, 0, earlier.ID, calls[n].Name, calls[n].Arguments) {
 			return true
 		}
 	}

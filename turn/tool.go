@@ -12,32 +12,66 @@ import (
 // FunctionTool is a function tool as it is advertised to a server. The schema is
 // the JSON schema of its arguments, an object schema, and goes out as it stands,
 // with its properties in their order; nil declares a tool without arguments. The
-// error says what is wrong with the schema.
+// definition keeps the schema's bytes, which must not change any more. The typed
+// name and description can be read; the schema is no map (which would lose the
+// order) and is read with [ToolSchema]. The error says what is wrong with it.
 func FunctionTool(name, description string, schema json.RawMessage) (WireToolDefinition, error) {
-	text := `{"type":"object","properties":{}}`
-	if len(schema) > 0 {
-		var err error
-		if text, err = canonical(string(schema)); err != nil {
-			return WireToolDefinition{}, fmt.Errorf("schema: %w", err)
-		}
-		if t := gjson.Get(text, "type"); t.Str != "object" {
-			return WireToolDefinition{}, fmt.Errorf("schema: the type is %s, want \"object\"", orMissing(t.Raw))
-		}
+	if len(schema) == 0 {
+		schema = json.RawMessage(`{"type":"object","properties":{}}`)
 	}
-	function := `{"name":` + quote(name)
-	if description != "" {
-		function += `,"description":` + quote(description)
+	text, err := canonical(string(schema))
+	if err != nil {
+		return WireToolDefinition{}, fmt.Errorf("schema: %w", err)
 	}
-	wire := raw(`{"type":"function","function":` + function + `,"parameters":` + text + `}}`)
-	v := param.Override[openai.ChatCompletionFunctionToolParam](wire)
+	if t := gjson.Get(text, "type"); t.Str != "object" {
+		return WireToolDefinition{}, fmt.Errorf("schema: the type is %s, want \"object\"", orMissing(t.Raw))
+	}
+	if text != string(schema) {
+		schema = json.RawMessage(text)
+	}
+	v := param.Override[openai.ChatCompletionFunctionToolParam](functionTool{name, description, schema})
 	v.Function.Name = name
 	if description != "" {
 		v.Function.Description = param.NewOpt(description)
 	}
-	if err := json.Unmarshal([]byte(text), &v.Function.Parameters); err != nil {
-		return WireToolDefinition{}, fmt.Errorf("schema: %w", err)
-	}
 	return WireToolDefinition{OfFunction: &v}, nil
+}
+
+// functionTool writes a definition. Runs that share a tool share its schema.
+type functionTool struct {
+	name, description string
+	schema            json.RawMessage
+}
+
+// MarshalJSON always writes the same bytes.
+func (t functionTool) MarshalJSON() ([]byte, error) {
+	out := append(make([]byte, 0, len(t.schema)+len(t.description)+128), `{"type":"function","function":{"name":`...)
+	out = append(out, quote(t.name)...)
+	if t.description != "" {
+		out = append(append(out, `,"description":`...), quote(t.description)...)
+	}
+	out = append(append(out, `,"parameters":`...), t.schema...)
+	return append(out, "}}"...), nil
+}
+
+// ToolSchema is the JSON schema of a definition's arguments, for a [TurnFn] that
+// speaks another wire format; nil when there is none. It must not be written to.
+func ToolSchema(d WireToolDefinition) json.RawMessage {
+	if d.OfFunction == nil {
+		return nil
+	}
+	if wire, _ := d.OfFunction.Overrides(); wire != nil {
+		t, _ := wire.(functionTool)
+		return t.schema
+	}
+	if d.OfFunction.Function.Parameters == nil {
+		return nil
+	}
+	schema, err := json.Marshal(d.OfFunction.Function.Parameters)
+	if err != nil {
+		return nil
+	}
+	return schema
 }
 
 func orMissing(s string) string {
