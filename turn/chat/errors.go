@@ -66,13 +66,14 @@ func (e *Error) Error() string {
 	if e.Attempts > 1 {
 		notes = append(notes, fmt.Sprintf("%d attempts", e.Attempts))
 	}
-	if len(notes) > 0 {
-		parts = append(parts, "("+strings.Join(notes, ", ")+")")
-	}
 	if e.Err != nil {
 		parts = append(parts, e.Err.Error())
 	}
-	return "chat: " + strings.Join(parts, ": ")
+	text := "chat: " + strings.Join(parts, ": ")
+	if len(notes) > 0 {
+		text += " (" + strings.Join(notes, ", ") + ")"
+	}
+	return text
 }
 
 // Unwrap is Err.
@@ -116,7 +117,7 @@ func errorInBody(v gjson.Result, body []byte) *Error {
 		e.Message = strings.TrimSpace(e.Message + ": " + clip([]byte(raw))) // what the provider behind a router said
 	}
 	if e.Message == "" {
-		e.Message = excerpt(body)
+		e.Message = "the server reported an error: " + excerpt(body)
 	}
 	if n, err := strconv.Atoi(e.Code); err == nil && n >= 400 && n < 600 {
 		e.Status = n
@@ -137,7 +138,9 @@ func messageText(v gjson.Result) string {
 		if s := first(v.Get("message").String(), v.Get("msg").String(), v.Get("detail").String()); s != "" {
 			return clip([]byte(s))
 		}
-		return excerpt([]byte(v.Raw))
+		if v.Raw != "{}" {
+			return excerpt([]byte(v.Raw))
+		}
 	case v.IsArray():
 		var parts []string
 		v.ForEach(func(_, item gjson.Result) bool {

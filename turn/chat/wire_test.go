@@ -12,7 +12,8 @@ import (
 
 // What a server streams, and the calls that come of it.
 func TestToolCallsAsServersStreamThem(t *testing.T) {
-	type calls = []turn.Call
+	type call struct{ id, name, arguments string }
+	type calls = []call
 	tests := []struct {
 		name   string
 		chunks []string
@@ -55,7 +56,7 @@ func TestToolCallsAsServersStreamThem(t *testing.T) {
 			require.NoError(t, err)
 			var got calls
 			for _, c := range res.Message.ToolCalls {
-				got = append(got, turn.Call{ID: c.ID, Name: c.Function.Name, Arguments: c.Function.Arguments})
+				got = append(got, call{c.ID, c.Function.Name, c.Function.Arguments})
 			}
 			require.Equal(t, tt.want, got, res.Message.RawJSON())
 			require.Equal(t, "tool_calls", res.Finish)
