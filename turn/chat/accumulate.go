@@ -356,7 +356,7 @@ func (r *reply) result(complete bool) (turn.AssistantTurnMessage, error) {
 		b = f.value.appendTo(b)
 	}
 	b = append(b, '}')
-	if err := m.UnmarshalJSON(mendSurrogates(b)); err != nil {
+	if err := m.UnmarshalJSON(mendSurrogates(bytes.ToValidUTF8(b, []byte("\uFFFD")))); err != nil {
 		return m, fmt.Errorf("the reply: %w", err)
 	}
 	return m, nil

@@ -150,7 +150,6 @@ func (a *attempt) read(body io.Reader) error {
 		a.watch.stop()
 		return a.reply.whole(data)
 	}
-	head := clip(r.buf[r.start:r.end])
 	events := 0
 	for !a.reply.done {
 		name, data, ok := r.next()
@@ -167,7 +166,7 @@ func (a *attempt) read(body io.Reader) error {
 		return a.cut(err, "the stream broke off")
 	}
 	if events == 0 {
-		return &Error{Message: "the response is no stream of events: " + plainText([]byte(head)), Body: head, Retryable: true, Err: ErrIncomplete}
+		return &Error{Message: "the response is no stream of events: " + plainText(r.head), Body: clip(r.head), Retryable: true, Err: ErrIncomplete}
 	}
 	return nil
 }

@@ -45,9 +45,8 @@ func (f *fake) Do(r *http.Request) (*http.Response, error) {
 	a := f.responses[min(len(f.sentAt), len(f.responses)-1)]
 	f.sentAt = append(f.sentAt, time.Since(f.start))
 	reader, writer := io.Pipe()
-	stop := context.AfterFunc(r.Context(), func() { writer.CloseWithError(r.Context().Err()) })
+	context.AfterFunc(r.Context(), func() { writer.CloseWithError(r.Context().Err()) })
 	go func() {
-		defer stop()
 		for _, p := range a.pieces {
 			select {
 			case <-time.After(p.after):

@@ -23,6 +23,7 @@ type eventReader struct {
 	total      int
 	skipLF     bool // the line before ended in CR
 	err        error
+	head       []byte // the first bytes of the body, to show what it was
 	data       []byte
 	tail       bool // the event was closed by the end of the body
 }
@@ -149,6 +150,9 @@ func (r *eventReader) fill() bool {
 	}
 	for range 100 {
 		n, err := r.body.Read(r.buf[r.end:])
+		if room := 512 - len(r.head); room > 0 {
+			r.head = append(r.head, r.buf[r.end:r.end+min(n, room)]...)
+		}
 		r.end, r.total = r.end+n, r.total+n
 		r.err = err
 		if n > 0 || err != nil {
