@@ -211,11 +211,15 @@ func textContent(v gjson.Result) (text param.Opt[string], parts []openai.ChatCom
 	return optional(v), parts
 }
 
-// decodeParts fills a view; what it cannot read stays in the raw bytes alone.
+// decodeParts fills a view; a part that it cannot read stays in the raw bytes alone.
 func decodeParts[T any](v gjson.Result, into *[]T) {
-	if json.Unmarshal([]byte(v.Raw), into) != nil {
-		*into = nil
-	}
+	v.ForEach(func(_, part gjson.Result) bool {
+		var p T
+		if json.Unmarshal([]byte(part.Raw), &p) == nil {
+			*into = append(*into, p)
+		}
+		return true
+	})
 }
 
 // canonical checks that text is a JSON object and takes out what may differ

@@ -69,7 +69,11 @@ func mend(text string, m *AssistantTurnMessage) raw {
 			put(key.Raw, value.Raw, `"assistant"`)
 		case "content":
 			hasContent = true
-			put(key.Raw, value.Raw, edited(value.Raw, seen.Content.OfString.Value, m.Content))
+			was := seen.Content.OfString.Value
+			if value.Type == gjson.JSON { // of a list of parts, the wire type holds the JSON as text
+				was = gjson.Get(m.RawJSON(), "content").Raw
+			}
+			put(key.Raw, value.Raw, edited(value.Raw, was, m.Content))
 		case "refusal":
 			put(key.Raw, value.Raw, edited(value.Raw, seen.Refusal.Value, m.Refusal))
 		case "tool_calls":

@@ -1,0 +1,216 @@
+package chat_test
+
+import (
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+	"github.com/pawl-dev/pawl/turn"
+	"github.com/pawl-dev/pawl/turn/chat"
+	"github.com/stretchr/testify/require"
+)
+
+// What is no success is an error that says what arrived, and has beside it the
+// text so far and what was spent.
+func TestWhatIsNoSuccess(t *testing.T) {
+	par := delta(`"role":"assistant","content":"par"`)
+	html := "<html><head><title>502 Bad &amp; Gateway</title></head><body>no</body></html>"
+	tests := []struct {
+		name    string
+		answer  answer
+		text    string // of the partial message
+		says    string // in the error
+		is      error
+		status  int
+		code    string
+		retries bool
+	}{
+		{name: "an end without a finish reason", answer: answer{body: events(par)}, text: "par", says: "3 bytes of content", is: chat.ErrIncomplete, retries: true},
+		{name: "an end after the role", answer: answer{body: events(delta(`"role":"assistant"`))}, says: "nothing of the reply", is: chat.ErrIncomplete, retries: true},
+		{name: "a reset", answer: answer{body: events(par), cut: true}, text: "par", says: "broke off", is: chat.ErrIncomplete, retries: true},
+		{name: "a reset in the middle of an event", answer: answer{body: events(par) + "data: {\"choi", cut: true}, text: "par", says: "broke off", is: chat.ErrIncomplete, retries: true},
+		{name: "an end in the middle of an event", answer: answer{body: events(par) + "data: {\"choi"}, text: "par", says: "neither", is: chat.ErrIncomplete, retries: true},
+		{name: "half a tool call", answer: answer{body: events(par, callDelta(`"index":0,"id":"a","function":{"name":"read","arguments":"{\"p\":\"/et"}`))}, text: "par", says: "1 tool calls", is: chat.ErrIncomplete, retries: true},
+		{name: "half a tool call, and [DONE]", answer: answer{body: stream(par, callDelta(`"index":0,"id":"a","function":{"name":"read","arguments":"{\"p\":\"/et"}`))}, text: "par", says: "in the middle of a tool call", is: chat.ErrIncomplete, retries: true},
+		{name: "a tool call without a name", answer: answer{body: stream(callDelta(`"index":0,"id":"a","function":{"arguments":"{}"}`), finish("tool_calls"))}, says: "never got a name", is: chat.ErrIncomplete, retries: true},
+		{name: "an empty body", answer: answer{}, says: "is empty", is: chat.ErrIncomplete, retries: true},
+		{name: "only comments", answer: answer{body: ": hi\n\n: hi\n\n"}, says: ": hi", is: chat.ErrIncomplete, retries: true},
+		{name: "text", answer: answer{body: "upstream went away"}, says: "upstream went away", is: chat.ErrIncomplete, retries: true},
+		{name: "only [DONE]", answer: answer{body: stream()}, says: "no choices", is: chat.ErrIncomplete, retries: true},
+		{name: "only usage", answer: answer{body: stream(spent(`{"prompt_tokens":10,"completion_tokens":2}`))}, says: "no choices", is: chat.ErrIncomplete, retries: true},
+		{name: "no choices", answer: answer{body: `{"id":"x","choices":[]}`}, says: "no choices", retries: true},
+		{name: "half an object", answer: answer{body: `{"id":"x","choices":[{"mess`}, says: "no JSON", retries: true},
+		{name: "brackets without end", answer: answer{body: strings.Repeat(`[`, 1<<20)}, says: "no JSON", retries: true},
+		{name: "brackets without end in an event", answer: answer{body: "data: " + strings.Repeat(`{"a":`, 1<<18) + "\n\n" + stream(par)}, says: "no JSON", retries: true},
+		{name: "a page", answer: answer{body: html}, says: "502 Bad & Gateway"},
+		{name: "a page with a status", answer: answer{status: 502, body: html}, says: "502 Bad & Gateway", status: 502, retries: true},
+		{name: "an event that is no JSON", answer: answer{body: stream(par, "{oops}")}, text: "par", says: "{oops}", retries: true},
+		{name: "an error inside the stream", answer: answer{body: events(par, `{"id":"x","choices":[{"index":0,"delta":{"content":""},"finish_reason":"error"}],"error":{"code":502,"message":"Provider disconnected"}}`)}, text: "par", says: "Provider disconnected", status: 502, code: "502", retries: true},
+		{name: "an error with its code as a string", answer: answer{body: events(`{"error":{"code":"server_error","message":"bad day"}}`)}, says: "bad day", code: "server_error", retries: true},
+		{name: "an error event", answer: answer{body: "event: error\ndata: {\"message\":\"boom\"}\n\n"}, says: "boom", retries: true},
+		{name: "an error event that is text", answer: answer{body: "event: error\ndata: boom\n\n"}, says: "boom", retries: true},
+		{name: "an error event that says it twice", answer: answer{body: "event: error\ndata: {\"error\":{\"message\":\"boom\"},\"message\":\"boom\"}\n\n"}, says: "boom", retries: true},
+		{name: "an error event whose error is empty", answer: answer{body: events(par) + "event: error\ndata: {\"error\":{}}\n\n"}, text: "par", says: "error", retries: true},
+		{name: "an error without an envelope", answer: answer{body: events(`{"object":"error","message":"no such model","type":"NotFoundError","code":404}`)}, says: "no such model", status: 404, code: "404"},
+		{name: "an error on a line of its own", answer: answer{body: events(par) + "{\"error\":{\"message\":\"boom\"}}\n"}, text: "par", says: "boom", retries: true},
+		{name: "an error in the choice", answer: answer{body: `{"choices":[{"error":{"code":429,"message":"slow down"},"message":{"role":"assistant","content":""}}]}`}, says: "slow down", status: 429, code: "429", retries: true},
+		{name: "a finish reason that is an error", answer: answer{body: stream(par, finish("error"))}, text: "par", says: `finish reason "error"`, retries: true},
+		{name: "an error as one object", answer: answer{body: `{"error":{"message":"bad model","type":"invalid_request_error","code":null}}`}, says: "bad model"},
+		{name: "an error that is a string", answer: answer{status: 400, body: `{"error":"bad model"}`}, says: "bad model", status: 400},
+		{name: "an error in a list", answer: answer{status: 400, body: `[{"error":{"code":400,"message":"bad model","status":"INVALID_ARGUMENT"}}]`}, says: "bad model", status: 400, code: "400"},
+		{name: "a detail", answer: answer{status: 422, body: `{"detail":"bad model"}`}, says: "bad model", status: 422},
+		{name: "details", answer: answer{status: 422, body: `{"detail":[{"loc":["body"],"msg":"no model"},{"msg":"no messages"}]}`}, says: "no model; no messages", status: 422},
+		{name: "a message that is an object", answer: answer{status: 400, body: `{"error":{"message":{"message":"deep down"}}}`}, says: "deep down", status: 400},
+		{name: "what the provider behind a router said", answer: answer{status: 400, body: `{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"{\"error\":\"no tools\"}"}}}`}, says: "no tools", status: 400, code: "400"},
+		{name: "an empty body with a status", answer: answer{status: 503}, says: "503", status: 503, retries: true},
+		{name: "a body that breaks off with a status", answer: answer{status: 500, body: `{"error":{"mess`, cut: true}, says: "500", status: 500, retries: true},
+		{name: "a request that is wrong", answer: answer{status: 400, body: `{"error":{"message":"bad history","type":"invalid_request_error","code":"bad"}}`}, says: "bad history", status: 400, code: "bad"},
+		{name: "no rights", answer: answer{status: 401, body: `{"error":{"message":"who?"}}`}, says: "who?", status: 401},
+		{name: "a conflict", answer: answer{status: 409}, says: "409", status: 409, retries: true},
+		{name: "an overload", answer: answer{status: 529, body: `{"error":{"message":"Overloaded"}}`}, says: "Overloaded", status: 529, retries: true},
+		{name: "a server that asks not to try again", answer: answer{status: 500, header: map[string]string{"X-Should-Retry": "false"}}, says: "500", status: 500},
+		{name: "a used up quota", answer: answer{status: 429, body: `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`}, says: "quota", is: chat.ErrQuota, status: 429, code: "insufficient_quota"},
+		{name: "no money", answer: answer{status: 402, body: `{"error":{"message":"Insufficient Balance"}}`}, says: "Balance", is: chat.ErrQuota, status: 402},
+		{name: "a tool call that the server could not read", answer: answer{status: 400, body: `{"error":{"message":"Failed to call a function","code":"tool_use_failed","failed_generation":"<function=read>"}}`}, says: "Failed to call", status: 400, code: "tool_use_failed", retries: true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.answer.header = merged(tt.answer.header, "X-Request-Id", "req_7")
+			s := serve(t, tt.answer)
+			res, err := s.model(chat.Options{MaxRetries: 2})(t.Context(), hello(), nil)
+			var e *chat.Error
+			require.ErrorAs(t, err, &e)
+			require.ErrorContains(t, err, tt.says)
+			require.ErrorContains(t, err, "req_7")
+			require.Equal(t, "req_7", e.RequestID)
+			require.Equal(t, tt.text, res.Message.Content)
+			require.Empty(t, res.Message.ToolCalls, "half a reply must not call anything")
+			require.Equal(t, tt.status, e.Status)
+			require.Equal(t, tt.code, e.Code)
+			require.Equal(t, tt.retries, e.Retryable)
+			require.Equal(t, tt.is == chat.ErrIncomplete, errors.Is(err, chat.ErrIncomplete))
+			require.Equal(t, tt.is == chat.ErrQuota, errors.Is(err, chat.ErrQuota))
+			want := 1
+			if tt.retries {
+				want = 3
+			}
+			require.Len(t, s.sent(), want)
+			require.Equal(t, want, e.Attempts)
+		})
+	}
+}
+
+func merged(m map[string]string, key, value string) map[string]string {
+	out := map[string]string{key: value}
+	for k, v := range m {
+		out[k] = v
+	}
+	return out
+}
+
+func TestContextOverflow(t *testing.T) {
+	overflows := []answer{
+		{status: 400, body: `{"error":{"message":"This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`},
+		{status: 400, body: `{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error","n_prompt_tokens":9000,"n_ctx":4096}}`},
+		{status: 500, body: `{"error":{"code":500,"message":"context shift is disabled","type":"server_error"}}`},
+		{body: "event: error\ndata: {\"error\":{\"message\":\"Trying to keep the first 9000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens\"}}\n\n"},
+		{body: `{"error":"Trying to keep the first 9000 tokens when context the overflows."}`},
+		{status: 400, body: `[{"error":{"code":400,"message":"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).","status":"INVALID_ARGUMENT"}}]`},
+		{status: 400, body: `{"object":"error","message":"This model's maximum context length is 4096 tokens. However, you requested 5000 tokens (4000 in the messages, 1000 in the completion).","type":"BadRequestError","code":400}`},
+		{status: 400, body: `{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"{\"message\":\"prompt is too long: 210000 tokens > 200000 maximum\"}"}}}`},
+		{status: 400, body: `{"message":"Input is too long for requested model."}`},
+		{status: 413, body: `{"error":{"message":"Please reduce the length of the messages or completion.","code":"context_length_exceeded"}}`},
+		{body: events(`{"error":{"code":"context_length_exceeded","message":"too much"}}`)},
+	}
+	for _, a := range overflows {
+		s := serve(t, a)
+		_, err := s.model(chat.Options{})(t.Context(), hello(), nil)
+		require.ErrorIs(t, err, turn.ErrContextOverflow, a.body)
+		require.Len(t, s.sent(), 1, "sent again: %s", a.body)
+	}
+	others := []answer{
+		{status: 429, body: `{"error":{"message":"Request too large for model on tokens per minute (TPM): Limit 6000, Requested 8000. Please reduce the length of the messages.","code":"rate_limit_exceeded"}}`},
+		{status: 413, body: `{"error":{"message":"Request too large on tokens per minute (TPM). Please reduce the length of the messages."}}`},
+		{status: 400, body: `{"error":{"message":"max_tokens is too large: 50000. This model supports at most 16384 completion tokens.","code":"invalid_value"}}`},
+		{status: 400, body: `{"error":{"message":"'max_tokens' or 'max_completion_tokens' is too large: 100000. This model's maximum context length is 32768 tokens and your request has 10 input tokens"}}`},
+		{status: 400, body: `{"error":{"message":"the context is wrong"}}`},
+	}
+	for _, a := range others {
+		s := serve(t, a)
+		_, err := s.model(chat.Options{MaxRetries: -1})(t.Context(), hello(), nil)
+		require.Error(t, err)
+		require.NotErrorIs(t, err, turn.ErrContextOverflow, a.body)
+	}
+}
+
+// A reply is complete with its finish reason or with [DONE], whatever follows.
+func TestCleanEnds(t *testing.T) {
+	hi := delta(`"content":"hi"`)
+	whole := callDelta(`"index":0,"id":"a","function":{"name":"f","arguments":"{}"}`)
+	for _, tt := range []struct {
+		name, finish string
+		answer       answer
+		calls        int
+	}{
+		{"[DONE] without a finish reason", "", answer{body: stream(hi)}, 0},
+		{"[DONE] without a finish reason, with a call", "", answer{body: stream(hi, whole)}, 1},
+		{"a finish reason without [DONE]", "stop", answer{body: events(hi, finish("stop"))}, 0},
+		{"a reset after the finish reason", "stop", answer{body: events(hi, finish("stop")), cut: true}, 0},
+		{"a connection held open after [DONE]", "stop", answer{body: stream(hi, finish("stop")), hold: true}, 0},
+		{"garbage after [DONE]", "stop", answer{body: stream(hi, finish("stop")) + "data: {oops\n\n"}, 0},
+		{"one object without a finish reason", "", answer{body: `{"choices":[{"message":{"role":"assistant","content":"hi"},"finish_reason":null}]}`}, 0},
+		{"cut by length", "length", answer{body: stream(hi, callDelta(`"index":0,"id":"a","function":{"name":"f","arguments":"{\"p"}`), finish("length"))}, 1},
+		{"filtered", "content_filter", answer{body: stream(hi, finish("content_filter"))}, 0},
+		{"a reason that nobody knows", "end_turn", answer{body: stream(hi, whole, finish("end_turn"))}, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := serve(t, tt.answer)
+			res, err := s.model(chat.Options{})(t.Context(), hello(), nil)
+			require.NoError(t, err)
+			require.Equal(t, "hi", res.Message.Content)
+			require.Equal(t, tt.finish, res.Finish)
+			require.Len(t, res.Message.ToolCalls, tt.calls)
+		})
+	}
+	s := serve(t, answer{body: stream(finish("stop"))})
+	res, err := s.model(chat.Options{})(t.Context(), hello(), nil)
+	require.NoError(t, err)
+	require.Equal(t, `{"role":"assistant"}`, res.Message.RawJSON())
+	s = serve(t, answer{body: stream(delta(`"content":null,"refusal":"I can"`), delta(`"refusal":"not"`), finish("stop"))})
+	res, err = s.model(chat.Options{})(t.Context(), hello(), nil)
+	require.NoError(t, err)
+	require.Equal(t, "I cannot", res.Message.Refusal)
+}
+
+func TestNoServer(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := "http://" + l.Addr().String()
+	require.NoError(t, l.Close())
+	model := chat.New(openai.NewChatCompletionService(option.WithBaseURL(address)), "m", chat.Options{MaxRetries: 1, Backoff: -1})
+	_, err = model(t.Context(), hello(), nil)
+	var e *chat.Error
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, 2, e.Attempts)
+	require.Zero(t, e.Status)
+	var dial *net.OpError
+	require.ErrorAs(t, err, &dial)
+}
+
+// The host's own limit on a request is a failure of the request, not the end of
+// the host's context.
+func TestRequestTimeoutOfTheService(t *testing.T) {
+	s := serve(t, answer{body: events(delta(`"content":"hi"`)), hold: true})
+	model := chat.New(s.service(option.WithRequestTimeout(30*time.Millisecond)), "m", chat.Options{MaxRetries: 1, Backoff: -1})
+	res, err := model(t.Context(), hello(), nil)
+	require.ErrorIs(t, err, chat.ErrIncomplete)
+	require.Equal(t, "hi", res.Message.Content)
+	require.Len(t, s.sent(), 2)
+	require.NoError(t, t.Context().Err())
+	require.NotErrorIs(t, err, io.EOF)
+}

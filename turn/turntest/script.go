@@ -1,0 +1,105 @@
+package turntest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/pawl-dev/pawl/turn"
+)
+
+// ErrExhausted is what the error of a [Script] wraps that was asked once more
+// than it has replies.
+var ErrExhausted = errors.New("the script has no more replies")
+
+// Reply is one answer of a script. Err may stand beside a result, as it may for
+// any TurnFn.
+type Reply struct {
+	Result turn.ModelTurnResult
+	Err    error
+	After  time.Duration // how long the model takes; a context that ends meanwhile ends it
+}
+
+// Say is a reply of text and calls, with neither usage nor timings.
+func Say(text string, calls ...turn.Call) Reply {
+	finish := "stop"
+	if len(calls) > 0 {
+		finish = "tool_calls"
+	}
+	return Reply{Result: turn.ModelTurnResult{Message: turn.Assistant(text, calls...), Finish: finish}}
+}
+
+// Fail is a reply that is an error.
+func Fail(err error) Reply { return Reply{Err: err} }
+
+// Request is what a script was asked.
+type Request struct {
+	Messages turn.Transcript
+	Tools    []turn.WireToolDefinition
+}
+
+// Script is a model that answers from a list. Its method Turn is a [turn.TurnFn].
+// It may be used from several goroutines, which then share the list.
+type Script struct {
+	mu      sync.Mutex
+	replies []Reply
+	asked   []Request
+}
+
+// NewScript is a script of these replies.
+func NewScript(replies ...Reply) *Script { return &Script{replies: slices.Clone(replies)} }
+
+// Turn gives the next reply. When there is none, the error wraps [ErrExhausted]
+// and says what was asked. A context that is done before uses no reply.
+func (s *Script) Turn(ctx context.Context, messages []turn.TranscriptMessage, tools []turn.WireToolDefinition) (turn.ModelTurnResult, error) {
+	if err := ctx.Err(); err != nil {
+		return turn.ModelTurnResult{}, err
+	}
+	reply, err := s.next(messages, tools)
+	if err != nil {
+		return turn.ModelTurnResult{}, err
+	}
+	if reply.After > 0 {
+		timer := time.NewTimer(reply.After)
+		defer timer.Stop()
+		select {
+		case <-ctx.Done():
+			return turn.ModelTurnResult{}, ctx.Err()
+		case <-timer.C:
+		}
+	}
+	return reply.Result, reply.Err
+}
+
+func (s *Script) next(messages []turn.TranscriptMessage, tools []turn.WireToolDefinition) (Reply, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked = append(s.asked, Request{slices.Clone(messages), slices.Clone(tools)})
+	if n := len(s.asked); n > len(s.replies) {
+		last := "nothing"
+		if len(messages) > 0 {
+			m := messages[len(messages)-1]
+			last = fmt.Sprintf("%s message %.80q", turn.Role(m), turn.Text(m))
+		}
+		return Reply{}, fmt.Errorf("request %d to a script of %d, ending in the %s: %w", n, len(s.replies), last, ErrExhausted)
+	}
+	return s.replies[len(s.asked)-1], nil
+}
+
+// Asked is what the script was asked so far, in order, the requests beyond its
+// end included. The slice is the caller's.
+func (s *Script) Asked() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.asked)
+}
+
+// Left is how many replies were not given yet.
+func (s *Script) Left() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return max(len(s.replies)-len(s.asked), 0)
+}
