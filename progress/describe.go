@@ -47,6 +47,6 @@ func lookedAt(p RunProgress) []string {
 	add(p.FailedCommands, "failed command", "failed commands")
 	add(p.FailedEdits, "failed edit", "failed edits")
 	add(p.FailedOthers, "other call that failed", "other calls that failed")
-	add(p.Others, "call to a tool of unknown effect", "calls to tools of unknown effect")
+	add(p.Others, "call to a tool that does not say what it does", "calls to tools that do not say what they do")
 	return parts
 }

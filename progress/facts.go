@@ -86,6 +86,11 @@ func (t *turnFacts) hear(m turn.TranscriptMessage, r *recent) {
 // complete reports whether nothing of the turn is outstanding.
 func (t *turnFacts) complete() bool { return t.reply && len(t.calls) >= t.due }
 
+// mayBeLast reports whether the run ends with this turn unless somebody says more.
+func (t *turnFacts) mayBeLast() bool {
+	return t.reply && t.due == 0 && len(t.calls) == 0 && len(t.told) == 0
+}
+
 // newEdit reports whether the turn changed something in a way that none of the
 // recent turns did. The same edit again, or one there and back, is a repetition.
 func (t *turnFacts) newEdit() bool {

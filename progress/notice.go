@@ -30,39 +30,34 @@ func LongRunNotice(s RunSpend, p RunProgress, o NoticeOptions) string {
 	var sentences []string
 	switch {
 	case !IsGettingSomewhere(p):
-		sentences = changedNothing(s, p)
+		sentences = changedNothing(s, p, o)
 	case p.inCircles():
-		sentences = wentInCircles(s, p)
+		sentences = wentInCircles(s, p, o)
 	case o.Unchanged > 0 && o.Unchanged >= s.all()-o.Unchanged:
-		sentences = stoppedChanging(s, p, o.Unchanged)
+		sentences = stoppedChanging(s, p, o)
 	default:
-		sentences = working(s, p)
-	}
-	if s.DelegatedTokens > 0 {
-		sentences = append(sentences, "Sub-agents used "+tokens(s.DelegatedTokens)+" more.")
-	}
-	if o.Priced && !o.Local && s.Cost != nil && *s.Cost > 0 {
-		cost := money(*s.Cost)
-		if s.Unpriced {
-			cost = "at least " + cost
-		}
-		sentences = append(sentences, "The cost so far is "+cost+".")
+		sentences = working(s, p, o)
 	}
 	return strings.Join(sentences, " ")
 }
 
 // working tells of a run that does its work.
-func working(s RunSpend, p RunProgress) []string {
+func working(s RunSpend, p RunProgress, o NoticeOptions) []string {
 	sentences := []string{
 		"Done so far: " + list(achieved(p)) + ".",
 		"It took " + requests(s) + tokens(s.Tokens) + ".",
 	}
+	counted := plus(s.PromptTokens, s.CompletionTokens)
 	if average := roundedQuotient(s.Tokens, s.Requests); s.Requests > 1 && average > 0 {
 		words, _ := said(average)
-		sentences = append(sentences, "That is about "+words+" tokens a request, because each request reads the whole conversation again.")
+		why := ", because each request reads the whole conversation again"
+		if s.CompletionTokens > counted/2 {
+			why = "" // it is not reading that made the total
+		}
+		sentences = append(sentences, "That is about "+words+" tokens a request"+why+".")
 	}
 	var shares []string
-	if part := share(s.CompletionTokens, plus(s.PromptTokens, s.CompletionTokens)); part != "" && s.PromptTokens > 0 {
+	if part := share(s.CompletionTokens, counted); part != "" && s.PromptTokens > 0 {
 		shares = append(shares, part+" of the tokens were newly written")
 	}
 	if part := share(s.CachedTokens, s.PromptTokens); part != "" {
@@ -71,66 +66,81 @@ func working(s RunSpend, p RunProgress) []string {
 	if len(shares) > 0 {
 		sentences = append(sentences, sentence(list(shares)))
 	}
-	return sentences
+	return append(sentences, beside(s, o)...)
 }
 
 // changedNothing tells of a run that has nothing to show.
-func changedNothing(s RunSpend, p RunProgress) []string {
-	sentences := []string{
-		"Nothing has changed in this run: no file edited, no command that succeeded, no step finished.",
-		"It has used " + requests(s) + tokens(s.Tokens) + ".",
+func changedNothing(s RunSpend, p RunProgress, o NoticeOptions) []string {
+	known := "has changed"
+	if p.Others > 0 {
+		known = "is known to have changed"
 	}
-	if did := lookedAt(p); len(did) > 0 {
-		sentences = append(sentences, "What it did instead: "+list(did)+".")
-	} else {
-		sentences = append(sentences, "It made no tool call that did anything.")
+	missing := "no file edited, no command that succeeded"
+	if p.StepsTotal > 0 {
+		missing += ", no step finished of " + grouped(int64(p.StepsTotal))
 	}
+	sentences := append([]string{"Nothing " + known + " in this run: " + missing + "."}, used(s, o)...)
+	did := lookedAt(p)
+	if len(did) == 0 {
+		return append(sentences, "It made no tool call that did anything.", stopIt)
+	}
+	sentences = append(sentences, "What it did instead: "+list(did)+".")
 	if p.Repeats > 0 {
 		sentences = append(sentences, repeated(p))
 	}
-	return append(sentences, verdict(p))
+	// Who looks, waits, or uses tools that say nothing of themselves may be doing
+	// its work. Who fails, or does the same again and again, is not.
+	if p.inCircles() || p.FailedCommands+p.FailedEdits+p.FailedOthers >= p.Reads+p.Fetches+p.Polls+p.Others {
+		return append(sentences, stopIt)
+	}
+	return append(sentences, "Unless that is all it was asked to do, this is a run worth stopping.")
 }
+
+const stopIt = "This is a run worth stopping."
 
 // wentInCircles tells of a run that changed something, and mostly did the same
 // again.
-func wentInCircles(s RunSpend, p RunProgress) []string {
-	return []string{
-		"This run is going in circles.",
-		repeated(p),
-		"It has used " + requests(s) + tokens(s.Tokens) + ".",
-		"In all it has to show: " + list(achieved(p)) + ".",
-		"This is a run worth stopping.",
-	}
+func wentInCircles(s RunSpend, p RunProgress, o NoticeOptions) []string {
+	sentences := append([]string{"This run is going in circles.", repeated(p)}, used(s, o)...)
+	return append(sentences, "In all it has to show: "+list(achieved(p))+".", stopIt)
 }
 
 // stoppedChanging tells of a run that did something, long ago.
-func stoppedChanging(s RunSpend, p RunProgress, unchanged int64) []string {
-	sentences := []string{
-		"Nothing has changed in this run for the last " + strings.TrimPrefix(tokens(unchanged), "about ") + ".",
-		"It has used " + requests(s) + tokens(s.Tokens) + ".",
-		"Before that: " + list(achieved(p)) + ".",
-	}
+func stoppedChanging(s RunSpend, p RunProgress, o NoticeOptions) []string {
+	sentences := append([]string{"Nothing has changed in this run for the last " + strings.TrimPrefix(tokens(o.Unchanged), "about ") + "."}, used(s, o)...)
+	sentences = append(sentences, "Before that: "+list(achieved(p))+".")
 	if p.Repeats > 0 {
 		sentences = append(sentences, repeated(p))
 	}
-	return append(sentences, verdict(p))
+	return append(sentences, "Unless it is by now only meant to look, this is a run worth stopping.")
 }
 
 func repeated(p RunProgress) string {
-	n, of := count(p.Repeats, "call was", "calls were"), grouped(int64(p.calls()))
-	return n + " (of " + of + ") the same as one shortly before, with the same result."
+	of, was := "Of its "+count(p.calls(), "call", "calls"), "were"
+	if p.Repeats == 1 {
+		was = "was"
+	}
+	return of + ", " + grouped(int64(p.Repeats)) + " " + was + " the same as one shortly before, with the same result."
 }
 
-// verdict names the one thing that would excuse a run without changes, unless it
-// does the same again and again, which nothing excuses.
-func verdict(p RunProgress) string {
-	if p.inCircles() || p.Reads+p.Fetches+p.Others+p.Polls == 0 {
-		return "This is a run worth stopping."
+func used(s RunSpend, o NoticeOptions) []string {
+	return append([]string{"It has used " + requests(s) + tokens(s.Tokens) + "."}, beside(s, o)...)
+}
+
+// beside is what was spent beside a run's own tokens, as far as it is to be said.
+func beside(s RunSpend, o NoticeOptions) []string {
+	var sentences []string
+	if s.DelegatedTokens > 0 {
+		sentences = append(sentences, "Its sub-agents used another "+tokens(s.DelegatedTokens)+".")
 	}
-	if p.Others > 0 {
-		return "Unless those calls are its work, or it was only asked to look, this is a run worth stopping."
+	if o.Priced && !o.Local && s.Cost != nil && *s.Cost > 0 {
+		cost := money(*s.Cost)
+		if s.Unpriced {
+			cost = "at least " + cost
+		}
+		sentences = append(sentences, "The cost so far is "+cost+".")
 	}
-	return "Unless it was only asked to look, this is a run worth stopping."
+	return sentences
 }
 
 // requests begins the sentence that tokens ends.

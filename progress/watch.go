@@ -161,12 +161,14 @@ func (w *Watch) ShouldStop(trajectory.State) error {
 
 // Inbox returns a message for the model, once for each repetition, when the run
 // is half way to being stopped for it. It is a user message, and begins "You are
-// repeating yourself".
+// repeating yourself". After a reply that is about to end the run it has none: it
+// would be what keeps the run going.
 func (w *Watch) Inbox() []turn.TranscriptMessage {
 	w.mu.Lock()
 	due := w.goLive()
 	var messages []turn.TranscriptMessage
-	if stuck := w.detector.now(&w.tally); !w.told && !w.handed && w.repeats(stuck) {
+	stuck := w.detector.now(&w.tally)
+	if !w.told && !w.handed && !w.tally.turn.mayBeLast() && w.repeats(stuck) {
 		w.handed = true
 		messages = []turn.TranscriptMessage{turn.User(tell(stuck))}
 	}
