@@ -25,18 +25,18 @@ type callFacts struct {
 	turn.Call
 	print      print // of tool, arguments or identity, status and result
 	ok, failed bool  // neither: it did not run, or nobody knows
-	edits      bool
+	mayChange  bool
 	waits      bool // a poll that opted out of being the same again
 	denied     bool
 	problem    string // what a failure said, and its print with the tool's name
 	problemOf  print
 	// seen: one of the recent turns had the same call with the same result.
-	// repeated: and nothing was edited since.
+	// repeated: and nothing can have changed since.
 	seen, repeated bool
 }
 
 func newCallFacts(b *trajectory.CallEnd, n nature) callFacts {
-	c := callFacts{Call: b.Call, edits: changes(n.kind), waits: n.polls && n.identity == ""}
+	c := callFacts{Call: b.Call, mayChange: mayChange(n), waits: n.polls && n.identity == ""}
 	result := turn.Text(b.Message)
 	switch b.Status {
 	case trajectory.OK:
@@ -91,11 +91,12 @@ func (t *turnFacts) mayBeLast() bool {
 	return t.reply && t.due == 0 && len(t.calls) == 0 && len(t.told) == 0
 }
 
-// newEdit reports whether the turn changed something in a way that none of the
-// recent turns did. The same edit again, or one there and back, is a repetition.
-func (t *turnFacts) newEdit() bool {
+// newChange reports whether the turn did something that may have changed anything
+// and that none of the recent turns did. The same edit again, or one there and
+// back, is a repetition.
+func (t *turnFacts) newChange() bool {
 	for i := range t.calls {
-		if c := &t.calls[i]; c.ok && c.edits && !c.seen {
+		if c := &t.calls[i]; c.ok && c.mayChange && !c.seen {
 			return true
 		}
 	}
@@ -151,14 +152,14 @@ type recent struct {
 	marks map[print]mark
 	turns [longestCycle][]print
 	next  int // counts turns
-	edits int // counts turns with a new edit
+	eras  int // counts turns that may have changed what a call gives
 }
 
-type mark struct{ turn, edits int }
+type mark struct{ turn, era int }
 
 func (r *recent) has(p print) (repeated, seen bool) {
 	m, seen := r.marks[p]
-	return seen && m.edits == r.edits, seen
+	return seen && m.era == r.eras, seen
 }
 
 func (r *recent) push(t *turnFacts) {
@@ -172,12 +173,12 @@ func (r *recent) push(t *turnFacts) {
 		}
 	}
 	*slot = (*slot)[:0]
-	if t.newEdit() {
-		r.edits++
+	if t.newChange() {
+		r.eras++
 	}
 	for _, list := range [...][]callFacts{t.calls, t.told} {
 		for i := range list {
-			r.marks[list[i].print] = mark{r.next, r.edits}
+			r.marks[list[i].print] = mark{r.next, r.eras}
 			*slot = append(*slot, list[i].print)
 		}
 	}

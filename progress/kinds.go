@@ -109,3 +109,13 @@ func plainName(name string) string {
 func changes(k trajectory.Kind) bool {
 	return k == trajectory.KindEdit || k == trajectory.KindDelete || k == trajectory.KindMove
 }
+
+// mayChange is every kind but those that only look: a shell that writes a file
+// does not say so.
+func mayChange(n nature) bool {
+	switch n.kind {
+	case trajectory.KindRead, trajectory.KindSearch, trajectory.KindFetch, trajectory.KindThink:
+		return false
+	}
+	return !n.polls
+}

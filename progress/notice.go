@@ -76,8 +76,11 @@ func changedNothing(s RunSpend, p RunProgress, o NoticeOptions) []string {
 		known = "is known to have changed"
 	}
 	missing := "no file edited, no command that succeeded"
-	if p.StepsTotal > 0 {
-		missing += ", no step finished of " + grouped(int64(p.StepsTotal))
+	switch {
+	case p.StepsTotal == 1:
+		missing += ", the only step not finished"
+	case p.StepsTotal > 1:
+		missing += ", none of " + grouped(int64(p.StepsTotal)) + " steps finished"
 	}
 	sentences := append([]string{"Nothing " + known + " in this run: " + missing + "."}, used(s, o)...)
 	did := lookedAt(p)

@@ -27,7 +27,11 @@ func golden(t *testing.T, name, text string) {
 	}
 	want, err := os.ReadFile(file)
 	require.NoError(t, err, "run the test with -update to write it")
-	require.Equal(t, string(want), text)
+	got, lines := strings.Split(text, "\n"), strings.Split(string(want), "\n")
+	for i := range min(len(got), len(lines)) {
+		require.Equal(t, lines[i], got[i], "%s:%d", file, i+1)
+	}
+	require.Len(t, got, len(lines), file)
 }
 
 type noticeCase struct {

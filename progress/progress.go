@@ -33,7 +33,8 @@ type RunProgress struct {
 	FailedEdits    int `json:"failedEdits"`
 	FailedOthers   int `json:"failedOthers"`
 	// Repeats counts those of all these calls, polls aside, that were the same as
-	// one of the four turns before, with the same result and no edit in between.
+	// one of the four turns before, with the same result, while nothing new was
+	// edited or run.
 	Repeats int `json:"repeats"`
 }
 
@@ -64,8 +65,11 @@ func (p RunProgress) calls() int {
 	return p.Edits + p.Commands + p.Reads + p.Fetches + p.Others + p.FailedCommands + p.FailedEdits + p.FailedOthers
 }
 
-// inCircles reports whether at least half of the calls were the same again.
-func (p RunProgress) inCircles() bool { return p.Repeats > 0 && 2*p.Repeats >= p.calls() }
+// inCircles reports whether at least half of the calls were the same again, and
+// more of them than a run has that looks twice.
+func (p RunProgress) inCircles() bool {
+	return p.Repeats >= defaultStuckAt && 2*p.Repeats >= p.calls()
+}
 
 // since is what p has beyond an earlier summary. The plan's length stays.
 func (p RunProgress) since(before RunProgress) RunProgress {

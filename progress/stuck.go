@@ -32,8 +32,9 @@ type StuckError struct {
 	// Detail is the call, the error or the text that came again, cut to a line.
 	Detail string
 	// Times is how often it was seen, at most once per turn; a cycle counts once
-	// each time it came round.
-	Times int
+	// each time it came round. Turns is how many turns that took, those between two
+	// failures aside.
+	Times, Turns int
 	// Since is the turn in which it was first seen; 1 is the run's first.
 	Since int
 }
@@ -42,26 +43,38 @@ func (e *StuckError) Error() string {
 	return fmt.Sprintf("stuck: %s, %d times since turn %d: %s", e.What, e.Times, e.Since, e.Detail)
 }
 
-// defaultStuckAt is how often a run may repeat itself before it counts as stuck.
+// defaultStuckAt is how many turns a run may spend on a repetition before it
+// counts as stuck.
 const defaultStuckAt = 6
 
-// DetectStuck says what the run of these events repeats at its end, if it did so
-// at least the given number of times, and nil if it did not. One and less is no
-// repetition; 0 is the default, 6.
+// lasts reports whether a repetition took that many turns. A cycle must also have
+// come round often enough to be one.
+func (e *StuckError) lasts(turns, rounds int) bool {
+	return e != nil && e.Turns >= turns && (e.Times == e.Turns || e.Times >= rounds)
+}
+
+// stuck and repeating are the two upper steps of the ladder: the model is told
+// half way to the stop.
+func (e *StuckError) stuck(at int) bool     { return e.lasts(at, 3) }
+func (e *StuckError) repeating(at int) bool { return e.lasts(max(2, (at+1)/2), 2) }
+
+// DetectStuck says what the run of these events repeats at its end, if that took
+// at least the given number of turns, and nil if it did not. 0 is the default, 6;
+// the least is 2. A cycle must have come round three times.
 //
 // Calls are compared with their results, as JSON: a result that changes, and an
 // edit that was not made before, begin the count again. So does a tool that polls.
-func DetectStuck(events []trajectory.Event, times int) *StuckError {
+func DetectStuck(events []trajectory.Event, turns int) *StuckError {
 	var t tally
 	var d detector
 	for i := range events {
 		d.observe(&t, &events[i])
 	}
-	if times == 0 {
-		times = defaultStuckAt
+	if turns == 0 {
+		turns = defaultStuckAt
 	}
 	d.armed = true // the question is about the events given, wherever they end
-	if e := d.now(&t); e != nil && e.Times >= max(times, 2) {
+	if e := d.now(&t); e.stuck(max(turns, 2)) {
 		return e
 	}
 	return nil
@@ -144,7 +157,7 @@ func (d *detector) commit(t *turnFacts) {
 		*d = detector{armed: true}
 		return
 	}
-	if t.newEdit() || t.newWords() {
+	if t.newChange() || t.newWords() {
 		*d = detector{armed: true}
 	}
 	d.commitErrors(t)
@@ -185,25 +198,26 @@ func (d *detector) commitErrors(t *turnFacts) {
 	d.errors = slices.DeleteFunc(d.errors, func(f failing) bool { return f.last < t.number-longestCycle })
 }
 
-// verdict is the strongest repetition; of two that are as strong, the simpler.
+// verdict is the longest repetition; of two that are as long, the simpler.
 func (d *detector) verdict() *StuckError {
 	var e *StuckError
 	for length := 1; length <= longestCycle; length++ {
-		if times := 1 + d.streak[length]/length; times > 1 && (e == nil || times > e.Times) {
-			e = d.cycle(length, times)
+		turns := length + d.streak[length]
+		if turns >= 2*length && (e == nil || turns > e.Turns) {
+			e = d.cycle(length, turns)
 		}
 	}
 	for _, f := range d.errors {
-		if f.times > 1 && (e == nil || f.times > e.Times) {
+		if f.times > 1 && (e == nil || f.times > e.Turns) {
 			e = &StuckError{What: SameError, Tools: []string{f.tool}, Detail: f.tool + ": " + excerpt(f.detail, detailLength),
-				Times: f.times, Since: f.since}
+				Times: f.times, Turns: f.times, Since: f.since}
 		}
 	}
 	return e
 }
 
-func (d *detector) cycle(length, times int) *StuckError {
-	e := &StuckError{What: SameText, Times: times, Since: d.since[length]}
+func (d *detector) cycle(length, turns int) *StuckError {
+	e := &StuckError{What: SameText, Times: turns / length, Turns: turns, Since: d.since[length]}
 	var details []string
 	for back := length; back > 0; back-- {
 		tools, detail := d.turns[(d.n+2*longestCycle-back)%longestCycle].words()

@@ -17,8 +17,8 @@ type WatchOptions struct {
 	// NoticeAt is the number of tokens, child runs included, at which the first
 	// notice is raised. The next is at ten times as many. 0 is [FirstNotice].
 	NoticeAt int64
-	// StuckAt is how often a run may repeat itself before ShouldStop stops it, 6
-	// by default. The model is told at half of that, but never of less than two.
+	// StuckAt is how many turns a run may spend on a repetition before ShouldStop
+	// stops it, 6 by default and at least 2. The model is told half way there.
 	StuckAt int
 	// Local and Priced are those of [NoticeOptions].
 	Local, Priced bool
@@ -150,7 +150,7 @@ func (w *Watch) ShouldStop(trajectory.State) error {
 	w.mu.Lock()
 	due := w.goLive()
 	stuck := w.detector.now(&w.tally)
-	stop := w.stuckAt > 0 && stuck != nil && stuck.Times >= w.stuckAt
+	stop := w.stuckAt > 0 && stuck.stuck(w.stuckAt)
 	w.mu.Unlock()
 	w.say(due)
 	if stop {
@@ -179,7 +179,7 @@ func (w *Watch) Inbox() []turn.TranscriptMessage {
 
 // repeats reports whether a repetition is one to tell the model of.
 func (w *Watch) repeats(e *StuckError) bool {
-	return e != nil && w.stuckAt > 0 && e.Times >= max(2, (w.stuckAt+1)/2)
+	return w.stuckAt > 0 && e.repeating(w.stuckAt)
 }
 
 // Progress is what the run achieved since it was last started or resumed, and
