@@ -93,11 +93,13 @@ var times = regexp.MustCompile(`\d{4}-\d\d-\d\d|\d{1,2}:\d\d:\d\d(?:[.,]\d+)?|0x
 // what it was said of: a tool that cannot find a.txt, and then cannot find b.txt,
 // fails in one way.
 func errorText(text, arguments string) string {
+	looked := 0
 	gjson.Parse(arguments).ForEach(func(_, v gjson.Result) bool {
 		if v.Type == gjson.String && len(v.Str) > 2 {
 			text = strings.ReplaceAll(text, v.Str, "…")
+			looked++
 		}
-		return true
+		return looked < 16 // an error speaks of few, and arguments may be many
 	})
 	return times.ReplaceAllString(text, "…")
 }
