@@ -184,3 +184,36 @@ func tellsAt(events []trajectory.Event) string {
 	}
 	return "never told"
 }
+
+// Two errors of one call are the same when they differ only in when they were
+// said, how long something took, where in memory it was, or what it was said of.
+func TestSameError(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		same bool
+	}{
+		{"FAIL x 0.031s", "FAIL x 12.5s", true},
+		{"took 1m30s.", "took 59s.", true},
+		{"took 3 seconds", "took 1 second", true},
+		{"took 3 ms", "took 4 ms", true},
+		{"in 5µs", "in 17ns", true},
+		{"12:00:01 no", "7:30:59 no", true},
+		{"12:00:01.250 no", "12:00:01 no", true},
+		{"2026-01-02T03:04:05Z no", "2027-11-12T13:14:15Z no", true},
+		{"at 0xc000123456", "at 0xc000aaaaaa", true},
+		{"1 failed", "2 failed", false},
+		{"line 31: no", "line 32: no", false},
+		{"a.go:31:2: no", "a.go:31:3: no", false},
+		{"port 80m80", "port 80m81", false},
+		{"x1s", "x2s", false},
+		{"version 1.2.3", "version 1.2.4", false},
+		{"3 stores", "4 stores", false},
+		{"0x1", "0x2", false},
+		{"1", "", false},
+	} {
+		s := begin().does(command("make", c.a).fails()).does(command("make", c.b).fails())
+		require.Equal(t, c.same, progress.DetectStuck(s.events, 2) != nil, "%q and %q", c.a, c.b)
+		s = begin().does(command("make", c.a)).does(command("make", c.b))
+		require.Nil(t, progress.DetectStuck(s.events, 2), "a result that is no error is taken as it is: %q and %q", c.a, c.b)
+	}
+}
