@@ -57,7 +57,10 @@ func newCallFacts(b *trajectory.CallEnd, n nature) callFacts {
 }
 
 func newTurn(number int, reply turn.TranscriptMessage) turnFacts {
-	t := turnFacts{number: number, reply: true, due: len(turn.Calls(reply))}
+	t := turnFacts{number: number, reply: true}
+	if reply.OfAssistant != nil {
+		t.due = len(reply.OfAssistant.ToolCalls)
+	}
 	if t.due == 0 {
 		t.text = strings.Join(strings.Fields(turn.Text(reply)), " ")
 	} else {

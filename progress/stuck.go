@@ -107,11 +107,11 @@ type failing struct {
 
 // observe takes an entry, through the tally that knows its turn.
 func (d *detector) observe(t *tally, e *trajectory.Event) {
-	if b, ok := e.Body.(trajectory.RunStart); ok && e.Agent == "" {
-		d.startRun(t, &b)
-	}
 	if closed := t.add(e); closed != nil {
 		d.commit(closed)
+	}
+	if b, ok := e.Body.(trajectory.RunStart); ok && e.Agent == "" {
+		d.startRun(t, &b)
 	}
 }
 
@@ -119,18 +119,14 @@ func (d *detector) observe(t *tally, e *trajectory.Event) {
 // run that carries on is judged by what it does, not by what it did: without that,
 // one that was stopped as stuck could never be continued.
 func (d *detector) startRun(t *tally, b *trajectory.RunStart) {
+	d.armed = false
 	for _, m := range b.Messages {
 		if m.OfUser != nil && !ownWords(turn.Text(m)) {
 			*d = detector{}
-			t.turn.reply = false
+			t.turn.reply = false // nor does what is left of an open turn count
 			return
 		}
 	}
-	if t.turn.complete() {
-		d.commit(t.closeTurn())
-		t.turn = turnFacts{number: t.turn.number}
-	}
-	d.armed = false
 }
 
 // now is what the run repeats, the turn that is not closed yet included if all of

@@ -54,6 +54,10 @@ func (t *tally) add(e *trajectory.Event) (closed *turnFacts) {
 		t.run++
 		t.filesHere = 0
 		t.cwd = newFolder(b.Cwd)
+		if t.turn.complete() {
+			closed = t.closeTurn()
+			t.turn = turnFacts{number: t.turn.number}
+		}
 	case trajectory.Message:
 		if b.Turn == nil {
 			t.turn.hear(b.Message, &t.recent)
@@ -192,8 +196,12 @@ func (t *tally) touch(path string) {
 	}
 }
 
-// closeTurn counts what is left of a turn and makes it one of the recent ones.
+// closeTurn counts what is left of a turn and makes it one of the recent ones. It
+// returns nil when there was no turn.
 func (t *tally) closeTurn() *turnFacts {
+	if !t.turn.reply && len(t.turn.calls) == 0 && len(t.early) == 0 {
+		return nil
+	}
 	for key, end := range t.early {
 		t.count(&end, natureByName(end.Name, end.Arguments))
 		delete(t.early, key)

@@ -10,7 +10,7 @@ func withoutTimes(s string) string {
 	var b strings.Builder
 	copied := 0
 	for i := 0; i < len(s); {
-		if !digit(s, i) {
+		if c := s[i]; c < '0' || c > '9' {
 			i++
 			continue
 		}
