@@ -17,18 +17,14 @@
 //
 // # While a run goes on
 //
-// A [Watch] fits the loop's hooks, and is made once for a session:
+// A [Watch] fits the loop's hooks, and is made once for a session; what was
+// recorded of it before goes through Record too:
 //
 //	watch := progress.NewWatch(progress.WatchOptions{Notice: show})
 //	past, err := resume.ReadResumable(dir, file, watch.Record)
-//	options.Record = func(e trajectory.Event) error {
-//		if err := session.Append(e); err != nil {
-//			return err
-//		}
-//		return watch.Record(e)
-//	}
-//	options.ShouldStop, options.Inbox = watch.ShouldStop, watch.Inbox
+//	o.Record, o.ShouldStop, o.Inbox = watch.Record, watch.ShouldStop, watch.Inbox
 //
+// It looks, then tells the model once, then stops the run with a [StuckError].
 // All it knows follows from the entries it was given, so a watch that was given
 // those of the past stands where the earlier run stood: no notice is raised
 // twice, and a repetition is counted on.

@@ -1,8 +1,10 @@
 package progress_test
 
 import (
+	"context"
 	"fmt"
 
+	"github.com/pawl-dev/pawl/loop"
 	"github.com/pawl-dev/pawl/progress"
 	"github.com/pawl-dev/pawl/trajectory"
 	"github.com/pawl-dev/pawl/turn"
@@ -53,28 +55,27 @@ func ExampleDetectStuck() {
 	// stuck: the same call with the same result, 6 times since turn 1: bash {"command":"make"}
 }
 
-// A watch takes the entries of a run and is asked, as a loop does it, before each
-// turn.
+// A watch beside a run that only reads the same file. The model is told after
+// three turns, and the run is stopped after six.
 func ExampleWatch() {
-	watch := progress.NewWatch(progress.WatchOptions{Notice: func(text string) { fmt.Println("notice:", text) }, NoticeAt: 5000})
-	run := begin(turn.User("fix the bug"))
-	for range 6 {
-		run.does(readOf("a.go", "package a"))
-	}
-	for _, e := range run.events {
-		if m, ok := e.Body.(trajectory.Message); ok && m.Turn != nil {
-			if cause := watch.ShouldStop(trajectory.State{}); cause != nil {
-				fmt.Println(cause)
-			}
-			for _, m := range watch.Inbox() {
-				fmt.Println("to the model:", turn.Text(m))
-			}
-		}
-		_ = watch.Record(e)
-	}
-	fmt.Println(watch.ShouldStop(trajectory.State{}))
+	watch := progress.NewWatch(progress.WatchOptions{
+		Notice:   func(text string) { fmt.Println("notice:", text) },
+		NoticeAt: 5000,
+	})
+	model := calling(func(n int) (turn.Call, bool) {
+		return turn.Call{ID: fmt.Sprint(n), Name: "read", Arguments: `{"path":"a.go"}`}, true
+	})
+	res, err := loop.RunToolLoop(context.Background(), []turn.TranscriptMessage{turn.User("fix the bug")}, loop.Options{
+		Turn: model, Tools: []loop.Tool{readTool},
+		Record: watch.Record, ShouldStop: watch.ShouldStop, Inbox: watch.Inbox,
+	})
+	fmt.Println(res.StopReason, err)
+	fmt.Println(res.Cause)
+	_, all := watch.Progress()
+	fmt.Println(all.Reads, "reads,", all.Repeats, "of them again")
 	// Output:
-	// to the model: You are repeating yourself: the last 3 turns made the same call and got the same result: read {"path":"a.go"}. Doing it again will give the same. Try another way; if there is none, say what stands in your way and end.
-	// notice: Nothing has changed in this run: no file edited, no command that succeeded. It has used 5 requests to m-1 and 5,100 tokens. What it did instead: 4 reads. Of its 4 calls, 3 were the same as one shortly before, with the same result. Unless that is all it was asked to do, this is a run worth stopping.
+	// notice: Nothing has changed in this run: no file edited, no command that succeeded. It has used 5 requests to m-1 and about 5,100 tokens. What it did instead: 4 reads. Of its 4 calls, 3 were the same as one shortly before, with the same result. Unless that is all it was asked to do, this is a run worth stopping.
+	// aborted <nil>
 	// stuck: the same call with the same result, 6 times since turn 1: read {"path":"a.go"}
+	// 6 reads, 5 of them again
 }

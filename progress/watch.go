@@ -120,14 +120,18 @@ func (w *Watch) raise() string {
 	if w.notice == nil {
 		return ""
 	}
-	o := w.options
-	o.Unchanged = max(spent-w.changedAt, 0)
-	text := LongRunNotice(w.tally.spend(), w.tally.progress(), o)
+	text := w.text()
 	if !w.live {
 		w.pending = text
 		return ""
 	}
 	return text
+}
+
+func (w *Watch) text() string {
+	o := w.options
+	o.Unchanged = max(w.tally.tokens()-w.changedAt, 0)
+	return LongRunNotice(w.tally.spend(), w.tally.progress(), o)
 }
 
 func (w *Watch) say(text string) {
@@ -198,4 +202,11 @@ func (w *Watch) Spend() RunSpend {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.tally.spend()
+}
+
+// Notice is what there is to say of the run now, whatever it has spent.
+func (w *Watch) Notice() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text()
 }

@@ -100,6 +100,7 @@ func TestNoticeThresholds(t *testing.T) {
 	_ = w.Record(trajectory.Event{Body: trajectory.CallEnd{Call: turn.Call{ID: "c0", Name: "delegate"}, Turn: 1, Status: trajectory.OK, Agents: 1,
 		Children: stats.RunStats{Turns: 1, InputTokens: 1_500_000}}})
 	require.Equal(t, int64(1_500_000), w.Spend().DelegatedTokens)
+	require.Equal(t, got[0], w.Notice())
 	_, _ = driven(w, (&story{turn: 1}).says("done").events)
 	require.Equal(t, int64(1_500_000), w.Spend().DelegatedTokens)
 	require.Len(t, got, 1)

@@ -91,12 +91,12 @@ func share(part, whole int64) string {
 	switch percent := float64(part) / float64(whole) * 100; {
 	case part >= whole:
 		return "all"
-	case percent < 0.5:
+	case percent < 1:
 		return "less than 1%"
-	case percent >= 99.5:
+	case percent > 99:
 		return "more than 99%"
 	default:
-		return fmt.Sprintf("about %.0f%%", percent)
+		return fmt.Sprintf("about %.0f%%", math.Round(percent))
 	}
 }
 
