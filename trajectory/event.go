@@ -69,6 +69,10 @@ type CallStart struct {
 	Turn  int // of the reply that made the call: 1 is the run's first
 	Kind  Kind
 	Polls bool // asking the same again is this tool's job
+	// Identity is what makes two calls of the tool the same to whoever looks for a
+	// run that repeats itself; "" is the arguments. With it, a polling tool takes
+	// part in that again: "job 17", whatever cursor the arguments carry.
+	Identity string
 	// Approved: a person approved these arguments. Reply is what resumed the call.
 	Approved bool
 	Reply    *Reply
