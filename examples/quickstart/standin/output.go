@@ -58,7 +58,7 @@ func parseTestRun(output string, failed bool) testRun {
 		case buildLine.MatchString(line):
 			b := buildLine.FindStringSubmatch(line)
 			r.add(building, failure{file: b[1], line: number(b[2]), col: number(b[3]), text: b[4]})
-		case panicText != "" && frameLine.MatchString(line) && r.stage < crashing:
+		case panicText != "" && r.stage != building && r.stage != crashing && frameLine.MatchString(line):
 			f := frameLine.FindStringSubmatch(line)
 			if own(f[1]) {
 				r = testRun{crashing, []failure{{file: f[1], line: number(f[2]), test: test, text: panicText}}}
