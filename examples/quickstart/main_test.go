@@ -1,0 +1,156 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/pawl-dev/pawl/examples/quickstart/standin"
+	"github.com/stretchr/testify/require"
+)
+
+func noEnvironment(string) string { return "" }
+
+func needsGo(t *testing.T) {
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("there is no go command in the path:", err)
+	}
+}
+
+func TestItMendsTheBrokenModule(t *testing.T) {
+	needsGo(t)
+	t.Setenv("TMPDIR", t.TempDir())
+	var out bytes.Buffer
+	require.Zero(t, run(t.Context(), nil, noEnvironment, &out), &out)
+	for _, text := range []string{
+		"It is no language model.",
+		"[>] Run the tests", "[x] See all tests pass", // the plan
+		"list_files", "read_file", "search", "edit_file", "run_command", "update_plan",
+		"the old text occurs 2 times", // an edit that fails
+		"That did not help, so I take it back.",
+		"Stopped: done", "tool time", "tokens",
+		"Check: go test passes, with the tests as they were shipped.",
+	} {
+		require.Contains(t, out.String(), text)
+	}
+	left, err := os.ReadDir(os.Getenv("TMPDIR"))
+	require.NoError(t, err)
+	for _, f := range left {
+		require.NotContains(t, f.Name(), "pawl-", "it cleans up")
+	}
+}
+
+// serve lets the stand-in play a server of the user's; before each request the
+// hook is told how manyth it is.
+func serve(t *testing.T, before func(n int32)) (getenv func(string) string) {
+	var n atomic.Int32
+	handler := standin.Handler(0)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		before(n.Add(1))
+		handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return func(name string) string {
+		return map[string]string{"OPENAI_BASE_URL": s.URL + "/v1", "OPENAI_API_KEY": "k", "PAWL_MODEL": "m-1"}[name]
+	}
+}
+
+func TestTheSameProgramWorksWithAServerAndADirectoryOfTheUsers(t *testing.T) {
+	needsGo(t)
+	m, err := newBrokenModule()
+	require.NoError(t, err)
+	defer m.remove()
+	var out bytes.Buffer
+	require.Zero(t, run(t.Context(), []string{"-dir", m.dir, "Get", "the tests to pass."}, serve(t, func(int32) {}), &out), &out)
+	require.Contains(t, out.String(), "Task       Get the tests to pass.")
+	require.Contains(t, out.String(), "Model      m-1 at http://127.0.0.1:")
+	require.NotContains(t, out.String(), "language model")
+	cmd := exec.Command("go", "test", "./...")
+	cmd.Dir, cmd.Env = m.dir, append(os.Environ(), offline...)
+	output, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(output))
+}
+
+func TestWhatCannotBeDone(t *testing.T) {
+	server := serve(t, func(int32) { t.Error("a request was sent") })
+	for _, test := range []struct {
+		name   string
+		args   []string
+		getenv func(string) string
+		says   string
+	}{
+		{"a directory without a model", []string{"-dir", "."}, noEnvironment, "needs a model: set OPENAI_API_KEY"},
+		{"a task without a model", []string{"Do it."}, noEnvironment, "needs a model: set OPENAI_API_KEY"},
+		{"a directory without a task", []string{"-dir", "."}, server, "say what to do"},
+		{"a directory that is none", []string{"-dir", filepath.Join("no", "where"), "Do it."}, server, "no such file"},
+		{"an unknown flag", []string{"-none"}, server, "flag provided but not defined"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var out bytes.Buffer
+			require.Equal(t, 2, run(t.Context(), test.args, test.getenv, &out))
+			require.Contains(t, out.String(), test.says)
+		})
+	}
+	var out bytes.Buffer
+	require.Zero(t, run(t.Context(), []string{"-h"}, noEnvironment, &out))
+	require.Contains(t, out.String(), "usage: quickstart")
+}
+
+func TestAnInterruptEndsTheRunWithItsStatistics(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	getenv := serve(t, func(n int32) {
+		if n == 2 {
+			interrupt()
+		}
+	})
+	var out bytes.Buffer
+	require.Equal(t, 1, run(ctx, nil, getenv, &out))
+	require.Contains(t, out.String(), "Stopped: aborted (context canceled)\n  turns       1\n  tool calls  2\n")
+	require.NotContains(t, out.String(), "Check:")
+}
+
+func TestATimeLimitAndATurnLimitAreSaid(t *testing.T) {
+	needsGo(t)
+	var out bytes.Buffer
+	require.Equal(t, 1, run(t.Context(), []string{"-turns", "1"}, noEnvironment, &out))
+	require.Contains(t, out.String(), "Stopped: iteration_limit\n")
+	require.Contains(t, out.String(), "Check: the module's tests do not pass")
+	out.Reset()
+	require.Equal(t, 1, run(t.Context(), []string{"-timeout", "1ns"}, noEnvironment, &out))
+	require.Contains(t, out.String(), "Stopped: deadline (timed_out)")
+}
+
+// An agent that changes the tests, or says that it is done when it is not, does
+// not pass.
+func TestTheCheckUsesTheTestsAsTheyWereShipped(t *testing.T) {
+	needsGo(t)
+	m, err := newBrokenModule()
+	require.NoError(t, err)
+	defer m.remove()
+	for _, name := range []string{"grade_test.go", "report_test.go", "stats_test.go", "more_test.go"} {
+		text := "package marks\n"
+		if name == "more_test.go" {
+			text += "\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestMain(*testing.M) { os.Exit(0) }\n"
+		}
+		require.NoError(t, os.WriteFile(filepath.Join(m.dir, name), []byte(text), 0o644))
+	}
+	report := filepath.Join(m.dir, "report.go")
+	data, err := os.ReadFile(report)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(report, bytes.Replace(data, []byte("Mean(mark)"), []byte("Mean(marks)"), 1), 0o644))
+
+	ws, err := openWorkspace(m.dir, append(os.Environ(), offline...))
+	require.NoError(t, err)
+	defer ws.Close()
+	var out strings.Builder
+	h := &host{ws: ws, broken: m, p: printer{out: &out}}
+	require.False(t, h.check(t.Context()))
+	require.Contains(t, out.String(), `Grade(90) = "B", want "A"`)
+}

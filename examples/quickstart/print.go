@@ -1,0 +1,148 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pawl-dev/pawl/loop"
+	"github.com/pawl-dev/pawl/plan"
+	"github.com/pawl-dev/pawl/trajectory"
+	"github.com/pawl-dev/pawl/turn"
+)
+
+// printer shows a run as it happens. Its record is the loop's recorder.
+type printer struct {
+	mu    sync.Mutex
+	out   io.Writer
+	turns int
+}
+
+func (p *printer) printf(format string, args ...any) { fmt.Fprintf(p.out, format, args...) }
+
+func (p *printer) intro(h *host) {
+	p.printf("Directory  %s\n", h.ws.dir)
+	p.printf("Task       %s\n", h.task)
+	if h.endpoint.standin {
+		p.printf("Model      a stand-in at %s: a small rule-based program that reacts to\n", h.url)
+		p.printf("           what the tools return. It is no language model. Set OPENAI_API_KEY to use one.\n")
+		return
+	}
+	p.printf("Model      %s at %s\n", h.model, h.url)
+}
+
+func (p *printer) record(e trajectory.Event) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch b := e.Body.(type) {
+	case trajectory.Message:
+		if b.Turn != nil {
+			p.reply(turn.Text(b.Message), b.Turn)
+		}
+	case trajectory.CallStart:
+		if b.Kind == trajectory.KindExecute { // the one kind that may take a while
+			p.printf("  …  %s %s\n", b.Name, subject(b.Arguments))
+		}
+	case trajectory.CallEnd:
+		p.callEnd(b)
+	case trajectory.PlanChange:
+		p.plan(b.Plan)
+	}
+	return nil
+}
+
+func (p *printer) reply(text string, t *trajectory.Turn) {
+	p.turns++
+	p.printf("\nTurn %d  %s\n", p.turns, indent(text))
+	cached := ""
+	if t.Usage.CachedInputTokens != nil {
+		cached = fmt.Sprintf(" (%d cached)", *t.Usage.CachedInputTokens)
+	}
+	p.printf("     %d tokens in%s, %d out, %s\n", t.Usage.InputTokens, cached, t.Usage.OutputTokens, short(t.Timings.Generation))
+}
+
+func (p *printer) callEnd(c trajectory.CallEnd) {
+	line := fmt.Sprintf("%-12s %s", c.Name, subject(c.Arguments))
+	p.printf("  %-2s %-56s %9s\n", mark(c.Status), line, short(c.Duration))
+	if c.Status != trajectory.OK {
+		first, _, _ := strings.Cut(turn.Text(c.Message), "\n")
+		p.printf("       %s\n", clip(first, 100))
+	}
+}
+
+func mark(s trajectory.Status) string {
+	if s == trajectory.OK {
+		return "ok"
+	}
+	return "no"
+}
+
+func (p *printer) plan(now plan.Plan) {
+	for _, s := range now.Steps {
+		box := map[plan.State]string{plan.Done: "[x]", plan.InProgress: "[>]", plan.Dropped: "[-]"}[s.State]
+		p.printf("       %s %s\n", cmp.Or(box, "[ ]"), s.Text)
+	}
+}
+
+// subject is what a call is about, in a few words.
+func subject(arguments string) string {
+	var a struct{ Path, Pattern, Command string }
+	_ = json.Unmarshal([]byte(arguments), &a) // what it cannot read it does not show
+	return clip(strings.Join(strings.Fields(cmp.Or(a.Command, a.Pattern, a.Path)), " "), 42)
+}
+
+func (p *printer) result(res loop.Result, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.printf("\nStopped: %s", cmp.Or(string(res.StopReason), "by a failure"))
+	switch {
+	case err != nil:
+		p.printf(" (%s): %v", loop.ClassifyRunFailure(err), err)
+	case res.Cause != nil:
+		p.printf(" (%v)", res.Cause)
+	}
+	p.printf("\n")
+	s := res.Total()
+	p.printf("  turns       %d\n  tool calls  %d\n", s.Turns, s.ToolCalls)
+	p.printf("  tokens      %d in (%d cached), %d out\n", s.InputTokens, s.CachedInputTokens, s.OutputTokens)
+	if s.Turns > s.Unpriced {
+		p.printf("  cost        %v cents\n", s.Cost)
+	}
+	rate := ""
+	if r, ok := s.OutputTokensPerSecond(); ok {
+		rate = fmt.Sprintf(" (%.0f tokens out a second)", r)
+	}
+	p.printf("  model time  %s%s\n  tool time   %s\n", short(s.ModelTime), rate, short(s.ToolTime))
+	for _, name := range slices.Sorted(maps.Keys(s.ToolTimeBreakdown)) {
+		p.printf("    %-12s %9s\n", name, short(s.ToolTimeBreakdown[name]))
+	}
+	for _, c := range res.Abandoned {
+		p.printf("  still running when it was left: %s\n", c.Name)
+	}
+}
+
+// short rounds a duration to what a person reads.
+func short(d time.Duration) string {
+	switch {
+	case d >= time.Second:
+		return d.Round(10 * time.Millisecond).String()
+	case d >= time.Millisecond:
+		return d.Round(100 * time.Microsecond).String()
+	}
+	return d.Round(time.Microsecond).String()
+}
+
+func clip(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit-3], "") + "…"
+}
+
+func indent(s string) string { return strings.ReplaceAll(s, "\n", "\n        ") }
