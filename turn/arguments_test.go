@@ -47,6 +47,9 @@ func TestArguments(t *testing.T) {
 		"{\"a\xff\":1,\"a\xfe\":2}":              "the name \"a\ufffd\" stands twice in one object",
 		`{"a":{"x":1},"b":{"x":2},"x":[{"x":3}]}`: `{"a":{"x":1},"b":{"x":2},"x":[{"x":3}]}`,
 		"{\"a\":\"\xff\"}":                        "{\"a\":\"\ufffd\"}",
+		`{"_invalid_arguments":"{\"p\":\"/et"}`:   "invalid JSON at byte 9", // read back from a transcript
+		`{"_invalid_arguments":" {} "}`:           `{}`,
+		`{"_invalid_arguments":"{\"a\":1}"}`:      `{"a":1}`,
 		// values are nobody's business here
 		`{"todos":"[{\"t\":1}]","note":"42","code":"{oops}"}`:         `{"todos":"[{\"t\":1}]","note":"42","code":"{oops}"}`,
 		`{"n":12345678901234567890,"f":1e400}`:                        `{"n":12345678901234567890,"f":1e400}`,
@@ -111,4 +114,29 @@ func checkArguments(t require.TestingT, text string) {
 	again, err := turn.Arguments(got)
 	require.NoError(t, err)
 	require.Equal(t, got, again)
+}
+
+// What a model wrote as arguments stays what it was, however often it is stored.
+func TestInvalidArguments(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.OneOf(genValue(1), rapid.String(), rapid.Just(`{"p":"/et`)).Draw(t, "arguments")
+		form := turn.ReplayForm(turn.Assistant("", turn.Call{ID: "a", Name: "f", Arguments: text}))
+		for range 2 {
+			sent := turn.Calls(form)[0].Arguments
+			require.True(t, json.Valid([]byte(sent)))
+			written, invalid := turn.InvalidArguments(sent)
+			if invalid {
+				require.Equal(t, text, written)
+			}
+			_, before := turn.Arguments(text)
+			_, after := turn.Arguments(sent)
+			require.Equal(t, before, after, "the tool's view is the same")
+
+			stored, err := json.Marshal(turn.Transcript{form})
+			require.NoError(t, err)
+			var read turn.Transcript
+			require.NoError(t, json.Unmarshal(stored, &read))
+			form = read[0]
+		}
+	})
 }

@@ -15,6 +15,7 @@ import (
 func TestReplayForm(t *testing.T) {
 	const call = `{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}`
 	const head = `{"role":"assistant","content":null,"tool_calls":[`
+	invalid := func(arguments string) string { return strings.Replace(call, "{}", arguments, 1) }
 	for name, c := range map[string]struct{ in, want string }{
 		"plain":          {`{"role":"assistant","content":"hi"}`, ``},
 		"null content":   {`{"role":"assistant","content":null}`, ``},
@@ -50,9 +51,9 @@ func TestReplayForm(t *testing.T) {
 		"arguments null":            {head + `{"id":"a","type":"function","function":{"name":"f","arguments":null}}]}`, head + call + `]}`},
 		"arguments empty":           {head + `{"id":"a","type":"function","function":{"name":"f","arguments":""}}]}`, head + call + `]}`},
 		"arguments blank":           {head + `{"id":"a","type":"function","function":{"name":"f","arguments":" \n"}}]}`, head + call + `]}`},
-		"arguments cut":             {head + `{"id":"a","type":"function","function":{"name":"f","arguments":"{\"p\":\"/et"}}]}`, head + call + `]}`},
-		"arguments twice":           {head + `{"id":"a","type":"function","function":{"name":"f","arguments":"{}{}"}}]}`, head + call + `]}`},
-		"arguments with raw breaks": {head + `{"id":"a","type":"function","function":{"name":"f","arguments":"{\"p\":\"a\nb\"}"}}]}`, head + call + `]}`},
+		"arguments cut":             {head + `{"id":"a","type":"function","function":{"name":"f","arguments":"{\"p\":\"/et"}}]}`, head + invalid(`{\"_invalid_arguments\":\"{\\\"p\\\":\\\"/et\"}`) + `]}`},
+		"arguments twice":           {head + `{"id":"a","type":"function","function":{"name":"f","arguments":"{}{}"}}]}`, head + invalid(`{\"_invalid_arguments\":\"{}{}\"}`) + `]}`},
+		"arguments with raw breaks": {head + `{"id":"a","type":"function","function":{"name":"f","arguments":"{\"p\":\"a\nb\"}"}}]}`, head + invalid(`{\"_invalid_arguments\":\"{\\\"p\\\":\\\"a\\nb\\\"}\"}`) + `]}`},
 		"arguments as string again": {head + `{"id":"a","type":"function","function":{"name":"f","arguments":"\"{}\""}}]}`, ``},
 		"function missing":          {head + `{"id":"a","type":"function"}]}`, head + `{"id":"a","type":"function","function":{"name":"","arguments":"{}"}}]}`},
 		"function null":             {head + `{"id":"a","type":"function","function":null}]}`, head + `{"id":"a","type":"function","function":{"name":"","arguments":"{}"}}]}`},
@@ -82,8 +83,9 @@ func TestReplayForm(t *testing.T) {
 var minted = regexp.MustCompile(`^[a-z0-9]{9}$`)
 
 func TestIDsAreMintedOnceForEachCall(t *testing.T) {
+	calls := func(text string) []turn.Call { return turn.Calls(turn.ReplayForm(reply(t, text))) }
 	ids := func(text string) (ids []string) {
-		for _, c := range turn.Calls(turn.ReplayForm(reply(t, text))) {
+		for _, c := range calls(text) {
 			ids = append(ids, c.ID)
 		}
 		return ids
@@ -93,11 +95,12 @@ func TestIDsAreMintedOnceForEachCall(t *testing.T) {
 		text string
 		keep []string // "" stands for an id of our own
 	}{
-		"empty":                         {`{"tool_calls":[{"id":"",` + one + `,{"id":"",` + one + `]}`, []string{"", ""}},
-		"missing and null":              {`{"tool_calls":[{` + one + `,{"id":null,` + one + `]}`, []string{"", ""}},
-		"repeated":                      {`{"tool_calls":[{"id":"a",` + one + `,{"id":"a",` + one + `,{"id":"b",` + one + `,{"id":"a",` + one + `]}`, []string{"a", "", "b", ""}},
-		"given":                         {`{"tool_calls":[{"id":"search:0",` + one + `,{"id":"search:1",` + one + `]}`, []string{"search:0", "search:1"}},
-		"same but for what is no UTF-8": {"{\"tool_calls\":[{\"id\":\"a\xff\"," + one + ",{\"id\":\"a\xfe\"," + one + "]}", []string{"a\ufffd", ""}},
+		"empty":                             {`{"tool_calls":[{"id":"",` + one + `,{"id":"",` + one + `]}`, []string{"", ""}},
+		"missing and null":                  {`{"tool_calls":[{` + one + `,{"id":null,` + one + `]}`, []string{"", ""}},
+		"repeated":                          {`{"tool_calls":[{"id":"a",` + one + `,{"id":"a",` + one + `,{"id":"b",` + one + `,{"id":"a",` + one + `]}`, []string{"a", "", "b", ""}},
+		"given":                             {`{"tool_calls":[{"id":"search:0",` + one + `,{"id":"search:1",` + one + `]}`, []string{"search:0", "search:1"}},
+		"repeated, of what no server takes": {"{\"tool_calls\":[{\"id\":\"a\",\"function\":{\"name\":\"f\xff\",\"arguments\":\"\xff{\"}},{\"id\":\"a\",\"function\":{\"name\":\"f\xff\",\"arguments\":\"\xff{\"}}]}", []string{"a", ""}},
+		"repeated but for what is no UTF-8": {"{\"tool_calls\":[{\"id\":\"a\xff\"," + one + ",{\"id\":\"a\xfe\"," + one + "]}", []string{"a\ufffd", ""}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ids(c.text)
@@ -111,6 +114,7 @@ func TestIDsAreMintedOnceForEachCall(t *testing.T) {
 				} else {
 					require.Regexp(t, minted, id)
 				}
+				require.Equal(t, strings.HasPrefix(name, "repeated") && c.keep[i] == "", turn.Repeated(calls(c.text), i))
 			}
 			require.Equal(t, got, ids(c.text), "the same reply, the same ids")
 		})
@@ -135,7 +139,7 @@ func TestReplyEditedByTheHost(t *testing.T) {
 		"content emptied":   {func(m *turn.AssistantTurnMessage) { m.Content = "" }, []string{`"old"`, `""`}},
 		"refusal added":     {func(m *turn.AssistantTurnMessage) { m.Refusal = "no" }, []string{`}}]}`, `}}],"refusal":"no"}`}},
 		"arguments":         {func(m *turn.AssistantTurnMessage) { m.ToolCalls[0].Function.Arguments = `{"n":2}` }, []string{`{\"n\":1}`, `{\"n\":2}`}},
-		"arguments spoiled": {func(m *turn.AssistantTurnMessage) { m.ToolCalls[0].Function.Arguments = `{"n` }, []string{`{\"n\":1}`, `{}`}},
+		"arguments spoiled": {func(m *turn.AssistantTurnMessage) { m.ToolCalls[0].Function.Arguments = `{"n` }, []string{`{\"n\":1}`, `{\"_invalid_arguments\":\"{\\\"n\"}`}},
 		"name":              {func(m *turn.AssistantTurnMessage) { m.ToolCalls[1].Function.Name = "h" }, []string{`"g"`, `"h"`}},
 		"id":                {func(m *turn.AssistantTurnMessage) { m.ToolCalls[1].ID = "c" }, []string{`"b"`, `"c"`}},
 		"type":              {func(m *turn.AssistantTurnMessage) { m.ToolCalls[1].Type = "mcp" }, []string{`"b","type":"function"`, `"b","type":"mcp"`}},
@@ -176,8 +180,8 @@ func TestReplyBuiltByHand(t *testing.T) {
 	for want, m := range map[string]turn.AssistantTurnMessage{
 		`{"content":"","role":"assistant"}`:      turn.Assistant(""),
 		`{"content":"a<b>&","role":"assistant"}`: turn.Assistant("a<b>&"),
-		`{"tool_calls":[{"id":"a","function":{"arguments":"{}","name":"f"},"type":"function"}],"role":"assistant"}`:                turn.Assistant("", turn.Call{ID: "a", Name: "f", Arguments: "not JSON"}),
-		`{"content":"x","tool_calls":[{"id":"a","function":{"arguments":"[1]","name":"f"},"type":"function"}],"role":"assistant"}`: turn.Assistant("x", turn.Call{ID: "a", Name: "f", Arguments: "[1]"}),
+		`{"tool_calls":[{"id":"a","function":{"arguments":"{\"_invalid_arguments\":\"not JSON\"}","name":"f"},"type":"function"}],"role":"assistant"}`: turn.Assistant("", turn.Call{ID: "a", Name: "f", Arguments: "not JSON"}),
+		`{"content":"x","tool_calls":[{"id":"a","function":{"arguments":"[1]","name":"f"},"type":"function"}],"role":"assistant"}`:                     turn.Assistant("x", turn.Call{ID: "a", Name: "f", Arguments: "[1]"}),
 	} {
 		got := turn.ReplayForm(m)
 		require.JSONEq(t, want, bytesOf(t, got))
@@ -215,7 +219,9 @@ func TestReplyNestedTooDeepKeepsWhatIsKnown(t *testing.T) {
 	form := turn.ReplayForm(reply(t, `{"role":"assistant","content":"hi","x":`+deep+`}`))
 	require.JSONEq(t, `{"role":"assistant","content":"hi"}`, bytesOf(t, form))
 	form = turn.ReplayForm(reply(t, `{"tool_calls":[{"id":"a","function":{"name":"f","arguments":`+deep+`}}]}`))
-	require.Equal(t, []turn.Call{{ID: "a", Name: "f", Arguments: "{}"}}, turn.Calls(form))
+	written, ok := turn.InvalidArguments(turn.Calls(form)[0].Arguments)
+	require.True(t, ok)
+	require.True(t, written == deep)
 	bytesOf(t, form)
 }
 
