@@ -3,6 +3,8 @@ package trajectory
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -25,13 +27,15 @@ type Fold struct {
 	batch   []OpenCall
 	settled []bool // by index in batch
 	next    int    // where find looks first: calls mostly start and end in order
+	shared  int    // how many of messages somebody else may hold
 }
 
 // NewFold carries on from an earlier run's messages and state. The messages
 // beyond s.Recorded are not part of it: they come with the next [RunStart].
 func NewFold(messages []turn.TranscriptMessage, s State) *Fold {
 	f := &Fold{base: s}
-	f.messages = messages[:s.Recorded:s.Recorded] // the first append copies
+	recorded := min(max(s.Recorded, 0), len(messages))
+	f.messages = messages[:recorded:recorded] // the first append copies
 	f.turn = int(s.Stats.Turns)
 	open := turn.OpenCalls(f.messages)
 	if len(open) == 0 {
@@ -61,9 +65,12 @@ func NewFold(messages []turn.TranscriptMessage, s State) *Fold {
 	return f
 }
 
-// Messages is the transcript so far. It must not be written to; a later Add may
-// reorder the results of the batch at its end.
-func (f *Fold) Messages() turn.Transcript { return f.messages[:len(f.messages):len(f.messages)] }
+// Messages is the transcript so far. It must not be written to, and no later Add
+// changes it.
+func (f *Fold) Messages() turn.Transcript {
+	f.shared = len(f.messages)
+	return f.messages[:f.shared:f.shared]
+}
 
 // State is a snapshot that shares nothing that a later Add changes.
 func (f *Fold) State() State {
@@ -171,18 +178,21 @@ func (f *Fold) addTurn(t *Turn) {
 
 // addMessage appends a message and begins a batch where it holds calls.
 func (f *Fold) addMessage(m turn.TranscriptMessage, imported bool) error {
+	if turn.Role(m) == "" {
+		return errors.New("a message without a role")
+	}
 	if m.OfTool != nil {
 		i := f.find(f.turn, m.OfTool.ToolCallID)
 		if i < 0 {
 			return fmt.Errorf("a result for %q, which is no open call", m.OfTool.ToolCallID)
 		}
-		f.settle(i, m)
+		f.answer(i, m)
 		return nil
 	}
 	var err error
 	if lost := f.Open(); len(lost) > 0 {
 		for _, c := range lost {
-			f.settle(f.find(c.Turn, c.ID), turn.ToolResult(c.ID, LostResult))
+			f.answer(f.find(c.Turn, c.ID), turn.ToolResult(c.ID, LostResult))
 		}
 		err = fmt.Errorf("a message while call %q has no result", lost[0].ID)
 	}
@@ -192,7 +202,32 @@ func (f *Fold) addMessage(m turn.TranscriptMessage, imported bool) error {
 		f.batch = append(f.batch, OpenCall{Call: c, Turn: f.turn, Imported: imported})
 		f.settled = append(f.settled, false)
 	}
+	if id, bad := repeatedID(f.batch); bad {
+		f.messages = f.messages[:len(f.messages)-1]
+		f.batch, f.settled, f.first = f.batch[:0], f.settled[:0], len(f.messages)
+		return errors.Join(err, fmt.Errorf("a message that calls %q twice", id))
+	}
 	return err
+}
+
+// repeatedID finds a call that no result could be paired with.
+func repeatedID(batch []OpenCall) (id string, found bool) {
+	var seen map[string]bool // only where looking through the calls would cost
+	if len(batch) > 16 {
+		seen = make(map[string]bool, len(batch))
+	}
+	for i := range batch {
+		id = batch[i].ID
+		if id == "" || seen[id] {
+			return id, true
+		}
+		if seen != nil {
+			seen[id] = true
+		} else if slices.ContainsFunc(batch[:i], func(c OpenCall) bool { return c.ID == id }) {
+			return id, true
+		}
+	}
+	return "", false
 }
 
 // find is the index of an open call, -1 when there is none of that name.
@@ -207,6 +242,14 @@ func (f *Fold) find(turn int, id string) int {
 	return -1
 }
 
+// answer settles a call without an entry of its own end: what is known of its
+// child runs is all there is.
+func (f *Fold) answer(i int, m turn.TranscriptMessage) {
+	f.children = stats.AccumulateRun(f.children, f.batch[i].Children)
+	f.batch[i].Children = stats.RunStats{}
+	f.settle(i, m)
+}
+
 // settle puts a result at its place in call order.
 func (f *Fold) settle(i int, m turn.TranscriptMessage) {
 	at := f.first
@@ -217,6 +260,9 @@ func (f *Fold) settle(i int, m turn.TranscriptMessage) {
 	}
 	f.messages = append(f.messages, m)
 	if last := len(f.messages) - 1; at < last {
+		if at < f.shared {
+			f.messages, f.shared = slices.Clone(f.messages), 0
+		}
 		copy(f.messages[at+1:], f.messages[at:last])
 		f.messages[at] = m
 	}
@@ -245,7 +291,9 @@ func (f *Fold) suspend(b Suspend) error {
 	c := &f.batch[i]
 	s := b.Suspension
 	c.Suspension, c.Reply, c.Imported, c.Children, c.Agents = &s, nil, false, b.Children, b.Agents
-	f.addToolTime(c.Name, b.Duration)
+	if c.Started {
+		f.addToolTime(c.Name, b.Duration)
+	}
 	return nil
 }
 
@@ -259,6 +307,10 @@ func (f *Fold) end(b CallEnd) error {
 	}
 	f.children = stats.AccumulateRun(f.children, b.Children)
 	f.batch[i].Children = stats.RunStats{}
+	if b.Message.OfTool == nil || b.Message.OfTool.ToolCallID != b.ID {
+		f.settle(i, turn.ToolResult(b.ID, LostResult))
+		return fmt.Errorf("call %q ended with a message that is not its result", b.ID)
+	}
 	f.settle(i, b.Message)
 	return nil
 }
@@ -276,29 +328,48 @@ func (f *Fold) addToolTime(name string, d time.Duration) {
 // addChild counts what a child run spends towards the call that started it.
 func (f *Fold) addChild(e Event) {
 	first, _, _ := strings.Cut(e.Agent, "/")
+	number, id, _ := strings.Cut(first, ".")
 	for i := range f.batch {
 		c := &f.batch[i]
-		if f.settled[i] || AgentName(c.Turn, c.ID) != first {
-			continue
+		if !f.settled[i] && len(c.ID) == len(id) && strconv.Itoa(c.Turn) == number && AgentName(c.Turn, c.ID) == first {
+			c.addChild(e.Body, e.Agent == first)
+			return
 		}
-		switch b := e.Body.(type) {
-		case RunStart:
-			if e.Agent == first && !b.Continued {
-				c.Agents++
-			}
-		case Message:
-			if b.Turn != nil {
-				c.Children = stats.AccumulateTurn(c.Children, turn.ModelTurnResult{Usage: b.Turn.Usage, Timings: b.Turn.Timings})
-			}
-		case CallStart:
+	}
+}
+
+// addChild counts one entry of a child run, or of a child's child. It agrees with
+// what the child's own fold counts.
+func (c *OpenCall) addChild(body Body, child bool) {
+	switch b := body.(type) {
+	case RunStart:
+		if child && !b.Continued {
+			c.Agents++
+		}
+	case Message:
+		if b.Turn != nil {
+			c.Children = stats.AccumulateTurn(c.Children, turn.ModelTurnResult{Usage: b.Turn.Usage, Timings: b.Turn.Timings})
+		}
+	case CallStart:
+		if b.Reply == nil || b.Reply.Kind == ReplyApprove { // else it goes on after a pause, and was counted
 			c.Children = stats.AccumulateToolCall(c.Children, b.Name, 0)
-		case Spend:
-			c.Children = stats.AccumulateAuxiliarySpend(c.Children, b.AuxiliarySpend)
-		case Compact:
-			c.Children = stats.AccumulateAuxiliarySpend(c.Children, b.Spend)
-		case CallEnd:
-			c.Children = stats.AccumulateRun(c.Children, stats.RunStats{ToolTime: b.Duration, ToolTimeBreakdown: map[string]time.Duration{b.Name: b.Duration}})
 		}
+	case Suspend:
+		c.addChildTime(b.Name, b.Duration)
+	case CallEnd:
+		c.addChildTime(b.Name, b.Duration)
+	case Spend:
+		c.Children = stats.AccumulateAuxiliarySpend(c.Children, b.AuxiliarySpend)
+	case Compact:
+		if b.Spend != (stats.AuxiliarySpend{}) {
+			c.Children = stats.AccumulateAuxiliarySpend(c.Children, b.Spend)
+		}
+	}
+}
+
+func (c *OpenCall) addChildTime(name string, d time.Duration) {
+	if d > 0 {
+		c.Children = stats.AccumulateRun(c.Children, stats.RunStats{ToolTime: d, ToolTimeBreakdown: map[string]time.Duration{name: d}})
 	}
 }
 
@@ -317,7 +388,14 @@ func (f *Fold) compact(b Compact) error {
 	if len(f.Open()) > 0 {
 		return errors.New("a compaction while calls are open")
 	}
-	f.messages = append(append(make(turn.Transcript, 0, len(b.Head)+len(f.messages)-b.Drop), b.Head...), f.messages[b.Drop:]...)
+	messages := slices.Concat(b.Head, f.messages[b.Drop:])
+	if err := turn.Check(messages); err != nil {
+		return fmt.Errorf("a compaction that breaks the transcript: %w", err)
+	}
+	if len(turn.OpenCalls(messages)) > 0 {
+		return errors.New("a compaction that ends with open calls")
+	}
+	f.messages, f.shared = messages, 0
 	f.batch, f.settled, f.first = nil, nil, len(f.messages)
 	return nil
 }
