@@ -10,6 +10,7 @@ package plan
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -99,35 +100,37 @@ func Definition() turn.WireToolDefinition {
 //
 // Put right, and said so: a second step in progress becomes pending; a state that
 // is missing is pending; a state under a name that models use instead of ours
-// ("completed", "in progress") is taken as meant; steps without text are left out.
+// ("completed", "in progress") is taken as meant, and a bare text as a pending
+// step; steps without text are left out.
 func Apply(arguments string) (p Plan, note string, err error) {
 	text, err := turn.Arguments(arguments)
 	if err != nil {
 		return Plan{}, "", err
 	}
 	var in struct {
-		Steps *[]struct {
-			Text  string `json:"text"`
-			State string `json:"state"`
-		} `json:"steps"`
+		Steps json.RawMessage `json:"steps"`
 	}
 	if err := json.Unmarshal([]byte(text), &in); err != nil {
 		return Plan{}, "", fmt.Errorf("the plan: %w", err)
 	}
-	if in.Steps == nil {
-		return Plan{}, "", fmt.Errorf("the plan: \"steps\" is missing")
+	if in.Steps == nil || string(in.Steps) == "null" {
+		return Plan{}, "", errors.New("the plan: \"steps\" is missing")
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(in.Steps, &list) != nil {
+		return Plan{}, "", errors.New("the plan: \"steps\" is no list")
 	}
 	var notes []string
 	current := 0
-	p.Steps = make([]Step, 0, len(*in.Steps))
-	for i, s := range *in.Steps {
-		step := Step{Text: strings.TrimSpace(s.Text)}
+	p.Steps = make([]Step, 0, len(list))
+	for i, item := range list {
+		step, err := parseStep(item)
+		if err != nil {
+			return Plan{}, "", fmt.Errorf("the plan: step %d: %w", i+1, err)
+		}
 		if step.Text == "" {
 			notes = append(notes, fmt.Sprintf("Step %d had no text and was left out.", i+1))
 			continue
-		}
-		if step.State, err = parseState(s.State); err != nil {
-			return Plan{}, "", fmt.Errorf("the plan: step %d: %w", i+1, err)
 		}
 		if step.State == InProgress {
 			if current > 0 {
@@ -140,6 +143,22 @@ func Apply(arguments string) (p Plan, note string, err error) {
 		p.Steps = append(p.Steps, step)
 	}
 	return p, strings.Join(append(notes, p.summary()), " "), nil
+}
+
+func parseStep(item json.RawMessage) (Step, error) {
+	var in struct {
+		Text  string `json:"text"`
+		State string `json:"state"`
+	}
+	if json.Unmarshal(item, &in.Text) != nil && json.Unmarshal(item, &in) != nil {
+		return Step{}, errors.New("want an object with text and state")
+	}
+	in.Text = strings.TrimSpace(in.Text)
+	if in.Text == "" {
+		return Step{}, nil
+	}
+	state, err := parseState(in.State)
+	return Step{in.Text, state}, err
 }
 
 func parseState(s string) (State, error) {

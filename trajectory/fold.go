@@ -3,7 +3,7 @@ package trajectory
 import (
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/pawl-dev/pawl/stats"
@@ -25,6 +25,7 @@ type Fold struct {
 	batch   []OpenCall
 	settled []bool // by index in batch
 	next    int    // where find looks first: calls mostly start and end in order
+	shared  int    // how many of messages somebody else may hold
 }
 
 // NewFold carries on from an earlier run's messages and state. The messages
@@ -38,7 +39,8 @@ func NewFold(messages []turn.TranscriptMessage, s State) *Fold {
 // Resume makes f what [NewFold] returns.
 func (f *Fold) Resume(messages []turn.TranscriptMessage, s State) {
 	*f = Fold{base: s}
-	f.messages = messages[:s.Recorded:s.Recorded] // the first append copies
+	recorded := min(max(s.Recorded, 0), len(messages))
+	f.messages = messages[:recorded:recorded] // the first append copies
 	f.turn = int(s.Stats.Turns)
 	open := turn.OpenCalls(f.messages)
 	if len(open) == 0 {
@@ -67,9 +69,12 @@ func (f *Fold) Resume(messages []turn.TranscriptMessage, s State) {
 	}
 }
 
-// Messages is the transcript so far. It must not be written to; a later Add may
-// reorder the results of the batch at its end.
-func (f *Fold) Messages() turn.Transcript { return f.messages[:len(f.messages):len(f.messages)] }
+// Messages is the transcript so far. It must not be written to, and no later Add
+// changes it.
+func (f *Fold) Messages() turn.Transcript {
+	f.shared = len(f.messages)
+	return f.messages[:f.shared:f.shared]
+}
 
 // State is a snapshot that shares nothing that a later Add changes.
 func (f *Fold) State() State {
@@ -213,19 +218,22 @@ func addTurn(s stats.RunStats, t *Turn) stats.RunStats {
 
 // addMessage appends a message and begins a batch where it holds calls.
 func (f *Fold) addMessage(m turn.TranscriptMessage, imported bool) error {
+	if turn.Role(m) == "" {
+		return errors.New("a message without a role")
+	}
 	if m.OfTool != nil {
 		i := f.find(f.turn, m.OfTool.ToolCallID)
 		if i < 0 {
 			return fmt.Errorf("a result for %q, which is no open call", m.OfTool.ToolCallID)
 		}
-		f.settle(i, m)
+		f.answer(i, m)
 		return nil
 	}
 	var err error
 	if f.CountOpen() > 0 {
 		lost := f.Open()
 		for _, c := range lost {
-			f.settle(f.find(c.Turn, c.ID), turn.ToolResult(c.ID, LostResult))
+			f.answer(f.find(c.Turn, c.ID), turn.ToolResult(c.ID, LostResult))
 		}
 		err = fmt.Errorf("a message while call %q has no result", lost[0].ID)
 	}
@@ -235,7 +243,32 @@ func (f *Fold) addMessage(m turn.TranscriptMessage, imported bool) error {
 		f.batch = append(f.batch, OpenCall{Call: turn.CallAt(m, i), Turn: f.turn, Imported: imported})
 		f.settled = append(f.settled, false)
 	}
+	if id, bad := repeatedID(f.batch); bad {
+		f.messages = f.messages[:len(f.messages)-1]
+		f.batch, f.settled, f.first = f.batch[:0], f.settled[:0], len(f.messages)
+		return errors.Join(err, fmt.Errorf("a message that calls %q twice", id))
+	}
 	return err
+}
+
+// repeatedID finds a call that no result could be paired with.
+func repeatedID(batch []OpenCall) (id string, found bool) {
+	var seen map[string]bool // only where looking through the calls would cost
+	if len(batch) > 16 {
+		seen = make(map[string]bool, len(batch))
+	}
+	for i := range batch {
+		id = batch[i].ID
+		if id == "" || seen[id] {
+			return id, true
+		}
+		if seen != nil {
+			seen[id] = true
+		} else if slices.ContainsFunc(batch[:i], func(c OpenCall) bool { return c.ID == id }) {
+			return id, true
+		}
+	}
+	return "", false
 }
 
 // find is the index of an open call, -1 when there is none of that name.
@@ -250,6 +283,15 @@ func (f *Fold) find(turn int, id string) int {
 	return -1
 }
 
+// answer settles a call without an entry of its own end: what is known of its
+// child runs is all there is.
+func (f *Fold) answer(i int, m turn.TranscriptMessage) {
+	if children := f.batch[i].Children; children != nil {
+		f.children = stats.AccumulateRun(f.children, *children)
+	}
+	f.settle(i, m)
+}
+
 // settle puts a result at its place in call order.
 func (f *Fold) settle(i int, m turn.TranscriptMessage) {
 	at := f.first
@@ -260,6 +302,9 @@ func (f *Fold) settle(i int, m turn.TranscriptMessage) {
 	}
 	f.messages = append(f.messages, m)
 	if last := len(f.messages) - 1; at < last {
+		if at < f.shared {
+			f.messages, f.shared = slices.Clone(f.messages), 0
+		}
 		copy(f.messages[at+1:], f.messages[at:last])
 		f.messages[at] = m
 	}
@@ -288,7 +333,9 @@ func (f *Fold) suspend(b Suspend) error {
 	c := &f.batch[i]
 	s := b.Suspension
 	c.Suspension, c.Reply, c.Imported, c.Children, c.Agents = &s, nil, false, &b.Children, b.Agents
-	f.addToolTime(c.Name, b.Duration)
+	if c.Started {
+		f.addToolTime(c.Name, b.Duration)
+	}
 	return nil
 }
 
@@ -301,6 +348,10 @@ func (f *Fold) end(b CallEnd) error {
 		f.addToolTime(f.batch[i].Name, b.Duration)
 	}
 	f.children = stats.AccumulateRun(f.children, b.Children)
+	if b.Message.OfTool == nil || b.Message.OfTool.ToolCallID != b.ID {
+		f.settle(i, turn.ToolResult(b.ID, LostResult))
+		return fmt.Errorf("call %q ended with a message that is not its result", b.ID)
+	}
 	f.settle(i, b.Message)
 	return nil
 }
@@ -318,61 +369,6 @@ func (f *Fold) addToolTime(name string, d time.Duration) {
 	f.toolTime = append(f.toolTime, toolTime{name, max(d, 0)})
 }
 
-// addChild counts what a child run spends towards the call that started it.
-func (f *Fold) addChild(e Event) {
-	first, _, _ := strings.Cut(e.Agent, "/")
-	for i := range f.batch {
-		c := &f.batch[i]
-		if f.settled[i] || AgentName(c.Turn, c.ID) != first {
-			continue
-		}
-		if b, ok := e.Body.(RunStart); ok && e.Agent == first && !b.Continued {
-			c.Agents++
-		}
-		var sum stats.RunStats
-		if c.Children != nil {
-			sum = *c.Children
-		}
-		if sum, ok := addSpend(sum, e.Body); ok {
-			c.Children = &sum
-		}
-	}
-}
-
-// addSpend adds what one entry of a child run says was spent, if it says so.
-func addSpend(s stats.RunStats, body Body) (sum stats.RunStats, ok bool) {
-	switch b := body.(type) {
-	case Message:
-		if b.Turn != nil {
-			return addTurn(s, b.Turn), true
-		}
-	case CallStart:
-		return stats.AccumulateToolCall(s, b.Name, 0), true
-	case CallEnd:
-		if b.Duration > 0 {
-			return stats.AccumulateRun(s, stats.RunStats{ToolTime: b.Duration, ToolTimeBreakdown: map[string]time.Duration{b.Name: b.Duration}}), true
-		}
-	case Spend:
-		return stats.AccumulateAuxiliarySpend(s, b.AuxiliarySpend), true
-	case Compact:
-		return addCompaction(s, b), true
-	}
-	return s, false
-}
-
-// addCompaction counts no model call for a compaction that made none.
-func addCompaction(s stats.RunStats, b Compact) stats.RunStats {
-	if b.Spend == (stats.AuxiliarySpend{}) {
-		return s
-	}
-	return stats.AccumulateAuxiliarySpend(s, b.Spend)
-}
-
-// AgentName is the name under which a call's child runs record.
-func AgentName(turn int, callID string) string {
-	return fmt.Sprintf("%d.%s", turn, strings.ReplaceAll(callID, "/", "_"))
-}
-
 func (f *Fold) compact(b Compact) error {
 	f.own = addCompaction(f.own, b)
 	if b.Drop < 0 || b.Drop > len(f.messages) {
@@ -381,7 +377,14 @@ func (f *Fold) compact(b Compact) error {
 	if f.CountOpen() > 0 {
 		return errors.New("a compaction while calls are open")
 	}
-	f.messages = append(append(make(turn.Transcript, 0, len(b.Head)+len(f.messages)-b.Drop), b.Head...), f.messages[b.Drop:]...)
+	messages := slices.Concat(b.Head, f.messages[b.Drop:])
+	if err := turn.Check(messages); err != nil {
+		return fmt.Errorf("a compaction that breaks the transcript: %w", err)
+	}
+	if len(turn.OpenCalls(messages)) > 0 {
+		return errors.New("a compaction that ends with open calls")
+	}
+	f.messages, f.shared = messages, 0
 	f.batch, f.settled, f.first = nil, nil, len(f.messages)
 	return nil
 }

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -27,9 +28,9 @@ func InvalidArguments(arguments string) (text string, ok bool) {
 // read, why there is no such object: invalid JSON and where, another kind of
 // value, or a name that stands twice, which two readers may take differently.
 func Arguments(arguments string) (string, error) {
-	text := strings.TrimSpace(arguments)
+	text := strings.TrimSpace(validUTF8(arguments))
 	if written, ok := InvalidArguments(text); ok {
-		text = written
+		text = strings.TrimSpace(written)
 	}
 	if text == "" || text == "null" {
 		return "{}", nil
@@ -38,7 +39,7 @@ func Arguments(arguments string) (string, error) {
 		return "", err
 	}
 	if text[0] == '"' {
-		inner := strings.TrimSpace(gjson.Parse(text).Str)
+		inner := strings.TrimSpace(decoded(gjson.Parse(text)))
 		if strings.HasPrefix(inner, "{") && validJSON(inner) == nil {
 			text = inner
 		}
@@ -59,16 +60,16 @@ func repeatedName(v gjson.Result) (name string, found bool) {
 	isObject := v.IsObject()
 	v.ForEach(func(key, value gjson.Result) bool {
 		if isObject {
-			if many[key.Str] || slices.Contains(seen, key.Str) {
-				name, found = key.Str, true
+			name = decoded(key)
+			if found = many[name] || slices.Contains(seen, name); found {
 				return false
 			}
 			if len(seen) < len(few) {
-				seen = append(seen, key.Str)
+				seen = append(seen, name)
 			} else if many == nil {
-				many = map[string]bool{key.Str: true}
+				many = map[string]bool{name: true}
 			} else {
-				many[key.Str] = true
+				many[name] = true
 			}
 		}
 		if value.Type == gjson.JSON {
@@ -77,4 +78,17 @@ func repeatedName(v gjson.Result) (name string, found bool) {
 		return !found
 	})
 	return name, found
+}
+
+// decoded is a JSON string as encoding/json reads it. gjson, at half of a
+// surrogate pair, takes the escape that follows with it.
+func decoded(v gjson.Result) string {
+	if !strings.Contains(v.Raw, `\ud`) && !strings.Contains(v.Raw, `\uD`) {
+		return v.Str
+	}
+	var s string
+	if json.Unmarshal([]byte(v.Raw), &s) != nil {
+		return v.Str
+	}
+	return s
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/packages/param"
+	"github.com/tidwall/gjson"
 )
 
 // Call is a tool call as the loop sees it: which, of what, with what. Arguments
@@ -144,7 +145,14 @@ func CallAt(m TranscriptMessage, i int) Call {
 // many servers refuse a request with one in it, so a [TurnFn] leaves it out.
 func IsEmpty(m TranscriptMessage) bool {
 	a := m.OfAssistant
-	return a != nil && len(a.ToolCalls) == 0 && a.Content.OfString.Value == "" &&
-		len(a.Content.OfArrayOfContentParts) == 0 && a.Refusal.Value == "" &&
-		a.Audio.ID == "" && a.FunctionCall.Name == ""
+	if a == nil || len(a.ToolCalls) > 0 || a.Content.OfString.Value != "" || len(a.Content.OfArrayOfContentParts) > 0 ||
+		a.Refusal.Value != "" || a.Audio.ID != "" || a.FunctionCall.Name != "" {
+		return false
+	}
+	r, _ := rawOf(m) // it may hold content that the types cannot show
+	switch gjson.Get(string(r), "content").Raw {
+	case "", "null", `""`, "[]":
+		return true
+	}
+	return false
 }

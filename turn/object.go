@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -22,27 +23,34 @@ func newObject(from gjson.Result) *object {
 
 // set gives a field a string; the bytes of an equal one stay as they are.
 func (o *object) set(key, value string) {
-	key = quote(key)
-	for i, k := range o.keys {
-		if k == key {
-			if was := gjson.Parse(o.values[i]); was.Type != gjson.String || was.Str != value {
-				o.values[i] = quote(value)
-			}
-			return
-		}
+	value = validUTF8(value)
+	i := o.only(key)
+	if was := gjson.Parse(o.values[i]); was.Type != gjson.String || was.Str != value {
+		o.values[i] = quote(value)
 	}
-	o.keys, o.values = append(o.keys, key), append(o.values, quote(value))
 }
 
-func (o *object) setRaw(key, value string) {
-	key = quote(key)
-	for i, k := range o.keys {
-		if k == key {
-			o.values[i] = value
-			return
+func (o *object) setRaw(key, value string) { o.values[o.only(key)] = value }
+
+// only is the index of a field, added where it is missing. Of a name that stands
+// twice the first is kept: two readers would take different ones.
+func (o *object) only(key string) int {
+	first := -1
+	for i := 0; i < len(o.keys); i++ {
+		switch {
+		case gjson.Parse(o.keys[i]).Str != key:
+		case first < 0:
+			first = i
+		default:
+			o.keys, o.values = slices.Delete(o.keys, i, i+1), slices.Delete(o.values, i, i+1)
+			i--
 		}
 	}
-	o.keys, o.values = append(o.keys, key), append(o.values, value)
+	if first < 0 {
+		first = len(o.keys)
+		o.keys, o.values = append(o.keys, quote(key)), append(o.values, "")
+	}
+	return first
 }
 
 func (o *object) String() string {

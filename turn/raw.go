@@ -177,24 +177,27 @@ func parseCalls(list gjson.Result) []openai.ChatCompletionMessageToolCallUnionPa
 		if !c.IsObject() {
 			return true
 		}
-		var u openai.ChatCompletionMessageToolCallUnionParam
-		if isCustom(c) {
-			v := param.Override[openai.ChatCompletionMessageCustomToolCallParam](raw(c.Raw))
-			v.ID, v.Custom.Name, v.Custom.Input = c.Get("id").String(), c.Get("custom.name").String(), c.Get("custom.input").String()
-			u.OfCustom = &v
-		} else {
-			v := param.Override[openai.ChatCompletionMessageFunctionToolCallParam](raw(c.Raw))
-			v.ID, v.Function.Name, v.Function.Arguments = c.Get("id").String(), c.Get("function.name").String(), c.Get("function.arguments").String()
-			u.OfFunction = &v
-		}
-		calls = append(calls, u)
+		calls = append(calls, parseCall(c))
 		return true
 	})
 	return calls
 }
 
+func parseCall(c gjson.Result) (u openai.ChatCompletionMessageToolCallUnionParam) {
+	if isCustom(c) {
+		v := param.Override[openai.ChatCompletionMessageCustomToolCallParam](raw(c.Raw))
+		v.ID, v.Custom.Name, v.Custom.Input = c.Get("id").String(), c.Get("custom.name").String(), c.Get("custom.input").String()
+		u.OfCustom = &v
+		return u
+	}
+	v := param.Override[openai.ChatCompletionMessageFunctionToolCallParam](raw(c.Raw))
+	v.ID, v.Function.Name, v.Function.Arguments = c.Get("id").String(), c.Get("function.name").String(), c.Get("function.arguments").String()
+	u.OfFunction = &v
+	return u
+}
+
 func isCustom(call gjson.Result) bool {
-	return call.Get("type").Str == "custom" && !call.Get("function").Exists()
+	return call.Get("type").Str == "custom" && !call.Get("function").IsObject()
 }
 
 func optional(v gjson.Result) param.Opt[string] {
@@ -226,9 +229,7 @@ func decodeParts[T any](v gjson.Result, into *[]T) {
 // between two encodings of the same message: white space between tokens and
 // bytes that are no UTF-8. Nothing inside a string is touched.
 func canonical(text string) (string, error) {
-	if !utf8.ValidString(text) {
-		text = strings.ToValidUTF8(text, "\uFFFD")
-	}
+	text = validUTF8(text)
 	if err := validJSON(text); err != nil {
 		return "", err
 	}
@@ -243,6 +244,13 @@ func canonical(text string) (string, error) {
 		return "", fmt.Errorf("not a JSON object: %.20q", text)
 	}
 	return text, nil
+}
+
+func validUTF8(s string) string {
+	if utf8.ValidString(s) { // much the faster look
+		return s
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
 }
 
 // validJSON says what is wrong with text and where.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/packages/param"
+	"github.com/openai/openai-go/v3/packages/respjson"
 	"github.com/tidwall/gjson"
 )
 
@@ -19,7 +20,8 @@ import (
 //
 // What would poison a transcript is mended, since most servers refuse the whole
 // conversation from then on, and nothing else is touched:
-//   - a missing role or call type is filled in;
+//   - a missing role or call type is filled in, and an id or a name that is no
+//     string becomes one;
 //   - a call without an id, or with the id of an earlier call in the same reply,
 //     gets one of nine letters and digits, which every server takes; the same
 //     reply always gets the same ids;
@@ -40,7 +42,6 @@ func ReplayForm(m AssistantTurnMessage) TranscriptMessage {
 func mend(text string, m *AssistantTurnMessage) raw {
 	var b strings.Builder
 	changed, hasRole := false, false
-	seen := parseAssistant(raw(text))
 	field := func(key, value string) {
 		if b.Len() > 1 {
 			b.WriteByte(',')
@@ -57,7 +58,7 @@ func mend(text string, m *AssistantTurnMessage) raw {
 	if !gjson.Get(text, "role").Exists() {
 		put(`"role"`, "", `"assistant"`)
 	}
-	hasContent, hasCalls := false, false
+	hasContent, hasRefusal, hasCalls := false, false, false
 	gjson.Parse(text).ForEach(func(key, value gjson.Result) bool {
 		switch key.Str {
 		case "role":
@@ -69,13 +70,10 @@ func mend(text string, m *AssistantTurnMessage) raw {
 			put(key.Raw, value.Raw, `"assistant"`)
 		case "content":
 			hasContent = true
-			was := seen.Content.OfString.Value
-			if value.Type == gjson.JSON { // of a list of parts, the wire type holds the JSON as text
-				was = gjson.Get(m.RawJSON(), "content").Raw
-			}
-			put(key.Raw, value.Raw, edited(value.Raw, was, m.Content))
+			put(key.Raw, value.Raw, edited(value.Raw, m.JSON.Content, m.Content))
 		case "refusal":
-			put(key.Raw, value.Raw, edited(value.Raw, seen.Refusal.Value, m.Refusal))
+			hasRefusal = true
+			put(key.Raw, value.Raw, edited(value.Raw, m.JSON.Refusal, m.Refusal))
 		case "tool_calls":
 			hasCalls = true
 			if calls := mendCalls(value, m.ToolCalls); calls != "[]" {
@@ -91,6 +89,9 @@ func mend(text string, m *AssistantTurnMessage) raw {
 	if !hasContent && m.Content != "" {
 		put(`"content"`, "", quote(m.Content))
 	}
+	if !hasRefusal && m.Refusal != "" {
+		put(`"refusal"`, "", quote(m.Refusal))
+	}
 	if !hasCalls && len(m.ToolCalls) > 0 {
 		put(`"tool_calls"`, "", mendCalls(gjson.Result{}, m.ToolCalls))
 	}
@@ -102,8 +103,11 @@ func mend(text string, m *AssistantTurnMessage) raw {
 }
 
 // edited is the raw value, unless the host changed the field since it was parsed.
-func edited(rawValue, was, is string) string {
-	if was == is || strings.HasPrefix(rawValue, "[") && is == "" {
+// The SDK reads a number, a list or an object into a string too, so what the field
+// held is what the same reading of its own bytes gives.
+func edited(rawValue string, parsed respjson.Field, is string) string {
+	was := gjson.Parse(parsed.Raw())
+	if was.String() == is || was.Type != gjson.String && is == "" {
 		return rawValue
 	}
 	return quote(is)
@@ -119,10 +123,8 @@ func mendCalls(list gjson.Result, calls []WireToolCall) string {
 	ids := newIDs(len(calls))
 	items := make([]string, 0, len(calls))
 	for i, c := range calls {
-		var was gjson.Result
-		if text := c.RawJSON(); text != "" {
-			was = gjson.Parse(text)
-		} else if len(raws) == len(calls) {
+		was := parsedCall(c)
+		if c.RawJSON() == "" && len(raws) == len(calls) {
 			was = raws[i] // a reply read with its calls, the calls themselves rebuilt
 		}
 		if !was.IsObject() && c.ID == "" && c.Function.Name == "" && c.Custom.Name == "" {
@@ -133,14 +135,25 @@ func mendCalls(list gjson.Result, calls []WireToolCall) string {
 	return "[" + strings.Join(items, ",") + "]"
 }
 
+// parsedCall is the object that a call was parsed from, if it was.
+func parsedCall(c WireToolCall) gjson.Result {
+	text, err := canonical(c.RawJSON())
+	if err != nil {
+		return gjson.Result{}
+	}
+	return gjson.Parse(text)
+}
+
 // mendCall writes one call: the fields of was, in its order, with what c says.
 func mendCall(was gjson.Result, c WireToolCall, id string) string {
+	kind := c.Type
+	if t := was.Get("type"); kind == "" || t.Exists() && t.Type != gjson.String && kind != "custom" {
+		kind = "function"
+	}
 	b := newObject(was)
 	b.set("id", id)
-	if c.Type == "" {
-		b.set("type", "function")
-	}
-	if isCustom(was) || c.Type == "custom" && c.Function.Name == "" {
+	b.set("type", kind)
+	if kind == "custom" && !was.Get("function").IsObject() && c.Function.Name == "" {
 		custom := newObject(was.Get("custom"))
 		custom.set("name", c.Custom.Name)
 		custom.set("input", c.Custom.Input)
@@ -200,10 +213,11 @@ func fromFields(m *AssistantTurnMessage) *openai.ChatCompletionAssistantMessageP
 	for i := range m.ToolCalls {
 		c, f := &m.ToolCalls[i], &functions[i]
 		id := ids.next(c.ID, c.Function.Name, c.Function.Arguments)
-		switch text := c.RawJSON(); {
-		case text != "": // a call that was parsed, in a reply that was not
-			*f = param.Override[openai.ChatCompletionMessageFunctionToolCallParam](raw(mendCall(gjson.Parse(text), *c, id)))
-		case c.Type == "custom" && c.Function.Name == "":
+		if was := parsedCall(*c); was.IsObject() { // a call that was parsed, in a reply that was not
+			p.ToolCalls[i] = parseCall(gjson.Parse(mendCall(was, *c, id)))
+			continue
+		}
+		if c.Type == "custom" && c.Function.Name == "" {
 			p.ToolCalls[i].OfCustom = &openai.ChatCompletionMessageCustomToolCallParam{ID: id,
 				Custom: openai.ChatCompletionMessageCustomToolCallCustomParam{Name: c.Custom.Name, Input: c.Custom.Input}}
 			continue
@@ -235,9 +249,10 @@ func newIDs(n int) *idMaker {
 
 // next keeps a server's id, and mints one in place of a missing or repeated one.
 func (m *idMaker) next(id, name, arguments string) string {
+	id = validUTF8(id)
 	given := id
 	for salt := 0; id == "" || m.taken(id); salt++ {
-		id = mintID(len(m.used), salt, given, name, wireArguments(arguments))
+		id = mintID(len(m.used), salt, given, validUTF8(name), validUTF8(wireArguments(arguments)))
 	}
 	m.used = append(m.used, id)
 	if m.known != nil {
@@ -294,6 +309,6 @@ func quote(s string) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string always encodes
+	_ = e.Encode(validUTF8(s)) // a string always encodes
 	return strings.TrimSuffix(b.String(), "\n")
 }

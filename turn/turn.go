@@ -104,11 +104,14 @@ func (r *ModelTurnResult) UnmarshalJSON(data []byte) error {
 	if len(j.Message) == 0 || string(j.Message) == "null" {
 		return nil
 	}
-	raw, err := unstored(j.Message)
+	text, err := unstored(j.Message)
 	if err != nil {
 		return fmt.Errorf("message: %w", err)
 	}
-	if err := r.Message.UnmarshalJSON([]byte(raw)); err != nil {
+	if text, err = canonical(text); err != nil {
+		return fmt.Errorf("message: %w", err)
+	}
+	if err := r.Message.UnmarshalJSON([]byte(text)); err != nil {
 		return fmt.Errorf("message: %w", err)
 	}
 	return nil
