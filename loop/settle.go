@@ -2,6 +2,7 @@ package loop
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -42,10 +43,10 @@ func (r *run) settle() *ending {
 	}
 	err := r.dispatch(decisions)
 	switch {
-	case r.recorderErr != nil:
-		return failed(r.recorderErr)
 	case r.fatal != nil:
 		return failed(r.fatal)
+	case r.recorderErr != nil:
+		return failed(r.recorderErr)
 	case stop != nil:
 		return stop
 	case r.ctx.Err() != nil:
@@ -218,8 +219,13 @@ func (r *run) finish(end *ending) error {
 	} else if end.cause != nil {
 		last.Failure, last.Cause = string(ClassifyRunFailure(end.cause)), end.cause.Error()
 	}
-	if err := emit(r, last); err != nil && end.err == nil {
-		end = failed(err)
+	_ = emit(r, last)
+	switch {
+	case r.recorderErr == nil || errors.Is(end.err, r.recorderErr):
+	case end.err == nil:
+		end = failed(r.recorderErr)
+	default: // neither hides the other
+		end = failed(fmt.Errorf("%w; %w", end.err, r.recorderErr))
 	}
 	r.closeBroken()
 	res := &r.res
