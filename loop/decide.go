@@ -12,6 +12,7 @@ import (
 // decision is what becomes of one open call: it is answered at once, it is
 // suspended, it keeps waiting, or it runs.
 type decision struct {
+	order  int // in the batch
 	open   trajectory.OpenCall
 	status trajectory.Status // answered at once, when not ""
 	text   string
@@ -62,7 +63,7 @@ func (r *run) decideWaiting(d *decision) {
 	case !replied:
 		reply = Reply{Kind: trajectory.ReplyDue}
 	case reply.Kind == trajectory.ReplyDeny:
-		d.answer(trajectory.Denied, textDenied(reply.Text))
+		d.answer(trajectory.Denied, textDenied(d.open.Started, reply.Text))
 		return
 	case reply.Kind == trajectory.ReplyAnswer && s.Saved == nil:
 		d.answer(trajectory.OK, reply.Text)

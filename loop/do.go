@@ -113,10 +113,22 @@ func (t *Tool) failed(ctx context.Context, err error, o *Outcome) {
 	case errors.As(err, &fatal):
 		o.Fatal, o.err = true, err
 	case context.Cause(ctx) == errToolTimeout:
-		o.Error = fmt.Sprintf("timed out after %s: %v", t.Timeout, err)
+		o.Error = fmt.Sprintf("timed out after %s", t.Timeout)
+		if said := beyond(ctx, err); said != "" {
+			o.Error += ": " + said
+		}
 	case ctx.Err() != nil:
-		o.Status = trajectory.CutOff
+		o.Status, o.Error = trajectory.CutOff, beyond(ctx, err)
 	}
+}
+
+// beyond is what a tool that was told to stop said beyond that it was told to stop.
+func beyond(ctx context.Context, err error) string {
+	text := err.Error()
+	if text == ctx.Err().Error() || text == context.Cause(ctx).Error() {
+		return ""
+	}
+	return text
 }
 
 func oneLine(v any) string { return clip(strings.Join(strings.Fields(fmt.Sprint(v)), " "), 300) }

@@ -47,6 +47,7 @@ type run struct {
 	begin   turn.Transcript // messages that the record does not hold yet
 	pending turn.Transcript // messages that wait for open calls to be settled
 
+	planned     int   // where in the batch the call stands that gave the latest plan
 	recorderErr error // the first failure of Record
 	recorded    int   // messages recorded until then
 	stopCause   error // what ShouldStop returned
@@ -128,7 +129,11 @@ func (r *run) stopping() *ending {
 	if err := r.ctx.Err(); err != nil {
 		cause := context.Cause(r.ctx)
 		if errors.Is(err, context.DeadlineExceeded) {
-			return &ending{turn.Deadline, cause, &RunTimeoutError{Elapsed: r.since(r.start)}}
+			timeout := &RunTimeoutError{Elapsed: r.since(r.start)}
+			if cause == context.DeadlineExceeded { // it says no more, and less to ClassifyRunFailure
+				cause = timeout
+			}
+			return &ending{turn.Deadline, cause, timeout}
 		}
 		return &ending{reason: turn.Aborted, cause: cause}
 	}

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -17,13 +18,14 @@ func (r *run) settle() *ending {
 		return nil
 	}
 	stop := r.stopping()
+	r.planned = 0
 	var one [1]decision // most batches are of one call, and need nothing from the heap
 	decisions := one[:]
 	if n := r.fold.CountOpen(); n > 1 {
 		decisions = make([]decision, n)
 	}
 	for i, c := range r.fold.EachOpen {
-		decisions[i].open = *c
+		decisions[i].order, decisions[i].open = i, *c
 	}
 	r.decide(decisions)
 	for i := range decisions {
@@ -41,10 +43,10 @@ func (r *run) settle() *ending {
 	}
 	err := r.dispatch(decisions)
 	switch {
-	case r.recorderErr != nil:
-		return failed(r.recorderErr)
 	case r.fatal != nil:
 		return failed(r.fatal)
+	case r.recorderErr != nil:
+		return failed(r.recorderErr)
 	case stop != nil:
 		return stop
 	case r.ctx.Err() != nil:
@@ -102,6 +104,7 @@ func (r *run) ran(d *decision, o *Outcome) error {
 			d.fatal = errors.New(o.Error)
 		}
 	}
+	r.effects(d, o)
 	if o.Suspension != nil {
 		return emit(r, trajectory.Suspend{Call: d.open.Call, Turn: d.open.Turn, Suspension: *o.Suspension, Duration: o.Duration,
 			Children: d.children(o), Agents: d.open.Agents + o.Agents})
@@ -109,13 +112,20 @@ func (r *run) ran(d *decision, o *Outcome) error {
 	if o.Status == "" {
 		o.Status = trajectory.CutOff
 	}
-	if o.Plan != nil {
+	return r.end(d, o, resultText(o))
+}
+
+// effects records what a call gave beside its text. Of two plans in one batch the
+// one of the later call stands, whichever came first: hooks see the plan, so what
+// is asked next would hang on which tool was faster.
+func (r *run) effects(d *decision, o *Outcome) {
+	if o.Plan != nil && d.order >= r.planned {
+		r.planned = d.order
 		_ = emit(r, trajectory.PlanChange{Plan: *o.Plan})
 	}
 	for _, c := range o.Events {
 		_ = emit(r, c)
 	}
-	return r.end(d, o, resultText(o))
 }
 
 // children is what the call's child runs spent since it first started.
@@ -209,8 +219,13 @@ func (r *run) finish(end *ending) error {
 	} else if end.cause != nil {
 		last.Failure, last.Cause = string(ClassifyRunFailure(end.cause)), end.cause.Error()
 	}
-	if err := emit(r, last); err != nil && end.err == nil {
-		end = failed(err)
+	_ = emit(r, last)
+	switch {
+	case r.recorderErr == nil || errors.Is(end.err, r.recorderErr):
+	case end.err == nil:
+		end = failed(r.recorderErr)
+	default: // neither hides the other
+		end = failed(fmt.Errorf("%w; %w", end.err, r.recorderErr))
 	}
 	r.closeBroken()
 	res := &r.res

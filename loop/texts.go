@@ -54,11 +54,16 @@ func textBadArguments(err error, sent string) string {
 	return fmt.Sprintf("This call did not run: its arguments are not valid: %v. You sent: %s", err, clip(sent, 1000))
 }
 
-func textDenied(why string) string {
-	if why == "" {
-		return "This call was declined by a person and did not run."
+// textDenied must not say of a call that ran and then asked that it did not run.
+func textDenied(started bool, why string) string {
+	text, after := "This call was declined by a person and did not run", ""
+	if started {
+		text, after = "This call was waiting and was closed without an answer", " What it did before that stands."
 	}
-	return "This call was declined by a person and did not run: " + why
+	if why == "" {
+		return text + "." + after
+	}
+	return text + "." + after + " The reason: " + why
 }
 
 // resultText is what the model reads of a call that ran.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -54,6 +55,9 @@ func NewTool[In, Out any](t Tool, run func(context.Context, In) (Out, error)) To
 			return Output{}, err
 		}
 		out, err := run(ctx, in)
+		if err != nil && reflect.ValueOf(&out).Elem().IsZero() {
+			return Output{}, err // the zero value beside an error is no output
+		}
 		encoded, encodeErr := encode(out)
 		if err == nil {
 			err = encodeErr
@@ -92,9 +96,11 @@ func encode(out any) (Output, error) {
 	case string:
 		return Text(v), nil
 	}
-	data, err := json.Marshal(out)
-	if err != nil {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // a model reads it, no browser
+	if err := e.Encode(out); err != nil {
 		return Output{}, fmt.Errorf("encoding the result: %w", err)
 	}
-	return Text(string(data)), nil
+	return Text(strings.TrimSuffix(b.String(), "\n")), nil
 }

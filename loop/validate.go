@@ -33,11 +33,11 @@ func (r *run) validate(messages turn.Transcript) error {
 		}
 	}
 	r.fold.Resume(messages, o.From)
-	if err := r.checkReplies(); err != nil {
-		return err
-	}
 	begin, err := r.split(messages)
 	if err != nil {
+		return err
+	}
+	if err := r.checkReplies(turn.OpenCalls(messages[:begin])); err != nil {
 		return err
 	}
 	r.begin, r.pending = messages[o.From.Recorded:begin], messages[begin:]
@@ -111,12 +111,18 @@ func (r *run) split(messages turn.Transcript) (begin int, _ *InvalidError) {
 			return 0, &InvalidError{"messages", fmt.Errorf("message %d comes while call %q (%s) waits; answer the call, or close it with a denial", begin, known.ID, known.Name)}
 		}
 	}
+	for i, m := range messages[begin:] {
+		if err := deliverable(m); err != nil {
+			return 0, &InvalidError{"messages", fmt.Errorf("message %d comes after an open call: %w", begin+i, err)}
+		}
+	}
 	return begin, nil
 }
 
 // checkReplies makes sure that each reply meets a call that waits for its kind.
-func (r *run) checkReplies() *InvalidError {
-	open := r.fold.Open()
+// A call that has a result among the messages is not open, whatever From says.
+func (r *run) checkReplies(still []turn.Call) *InvalidError {
+	open := slices.DeleteFunc(r.fold.Open(), func(c trajectory.OpenCall) bool { return !slices.Contains(still, c.Call) })
 	ids := make([]string, 0, len(r.o.Replies))
 	for id := range r.o.Replies {
 		ids = append(ids, id)

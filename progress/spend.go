@@ -33,7 +33,9 @@ type RunSpend struct {
 func Spend(s trajectory.State, model string) RunSpend {
 	children := s.Children
 	for _, c := range s.Open {
-		children = stats.AccumulateRun(children, c.Children)
+		if c.Children != nil {
+			children = stats.AccumulateRun(children, *c.Children)
+		}
 	}
 	return spendOf(s.Stats, children, model)
 }

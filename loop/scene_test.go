@@ -1,0 +1,342 @@
+package loop_test
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pawl-dev/pawl/loop"
+	"github.com/pawl-dev/pawl/turn"
+)
+
+// scene is one run as a script tells it: what the host gives, what the model
+// says, what the tools do, and what happens when. Scripts are read by people
+// first, so each line is one fact and indentation is free:
+//
+//	tools  read, write alone, rm approval, slow timeout 1s, get replay-safe, list polls
+//	max-iterations 3 · max-parallel 2 · grace 1s
+//	batch  in-order | reversed | stops after N TEXT
+//	system TEXT · user TEXT
+//	said   TEXT                an earlier reply, with "call" lines under it
+//	result ID TEXT             and the results it had
+//	model  TEXT                a reply, with these under it:
+//	  call ID NAME ARGUMENTS   the id - is none at all
+//	  usage IN OUT [CACHED] · finish REASON · takes 2s · fails TEXT · refuses TEXT
+//	  times 3                  the same reply three times over
+//	  tool WHAT 30ms DOES      what the call of that id does, or any call of that tool
+//	cancel at 20ms [because TEXT] · deadline 50ms [because TEXT]
+//	stop at once because TEXT · stop after 2 turns because TEXT, or after 3 calls
+//	inbox at 50ms TEXT · nudge TEXT
+//	record fails at 7
+//
+// A tool does one of: ok TEXT, fail TEXT [giving OUTPUT], panic TEXT, fatal TEXT,
+// exit, ignore TEXT (it sleeps through being told to stop), wait QUESTION [saving
+// JSON], later 1h WHY [saving JSON]. In an ok TEXT, $args, $saved and $reply stand
+// for what the call got.
+//
+// A continue section goes on from the state and messages of the run before it,
+// through JSON, and may say:
+//
+//	later  1h                  so much time has passed
+//	killed after 5 entries     the process died; only so much was recorded
+//	forgotten                  the messages are left, the state is lost
+//	answer ID TEXT · approve ID · deny ID WHY
+type scene struct {
+	tools    []toolLine
+	exactly  bool // the script names the tools
+	messages []turn.TranscriptMessage
+	model    []modelLine
+	acts     map[string][]act
+	replies  map[string]loop.Reply
+
+	maxIterations, maxParallel int
+	grace                      time.Duration
+	batch                      string
+	batchAfter                 int
+	batchError                 string
+
+	cancelAt, deadline time.Duration
+	because            string
+	stopTurns, stopN   int // stop after so many turns, or calls
+	stopCause          string
+	inbox              []timedText
+	nudges             []string
+	recordFails        int
+
+	later     time.Duration
+	killed    int
+	forgotten bool
+}
+
+type toolLine struct {
+	name                               string
+	alone, approval, replaySafe, polls bool
+	timeout                            time.Duration
+}
+
+type modelLine struct {
+	text, refusal, finish, fails string
+	calls                        []turn.Call
+	usage                        turn.Usage
+	takes                        time.Duration
+}
+
+// act is what a tool does when it is called.
+type act struct {
+	after            time.Duration
+	does, text, more string
+	until            time.Duration
+}
+
+type timedText struct {
+	at   time.Duration
+	text string
+}
+
+// sceneReader reads a scene line by line; under is what call lines belong to.
+type sceneReader struct {
+	scene
+	said  []turn.Call
+	text  string
+	under string
+}
+
+func parseScene(text string) (scene, error) {
+	r := &sceneReader{scene: scene{acts: map[string][]act{}, replies: map[string]loop.Reply{}}}
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		word, rest := cut(line)
+		if word != "call" {
+			r.closeSaid()
+		}
+		if err := r.line(word, rest); err != nil {
+			return scene{}, fmt.Errorf("line %d (%s): %w", n, word, err)
+		}
+	}
+	r.closeSaid()
+	r.inferTools()
+	return r.scene, nil
+}
+
+// cut takes the first word off.
+func cut(s string) (word, rest string) {
+	word, rest, _ = strings.Cut(strings.TrimSpace(s), " ")
+	return word, strings.TrimSpace(rest)
+}
+
+func (r *sceneReader) line(word, rest string) error {
+	switch word {
+	case "tools":
+		return r.readTools(rest)
+	case "system":
+		r.messages = append(r.messages, turn.System(rest))
+	case "user":
+		r.messages = append(r.messages, turn.User(rest))
+	case "said":
+		r.under, r.text = "said", rest
+	case "result":
+		id, text := cut(rest)
+		r.messages = append(r.messages, turn.ToolResult(id, text))
+	case "model":
+		r.under = "model"
+		r.model = append(r.model, modelLine{text: rest})
+	case "call", "usage", "finish", "takes", "fails", "refuses", "times":
+		return r.detail(word, rest)
+	case "tool":
+		return r.readAct(rest)
+	case "answer", "approve", "deny":
+		id, text := cut(rest)
+		r.replies[id] = map[string]loop.Reply{"answer": loop.Answer(text), "approve": loop.Approve(), "deny": loop.Deny(text)}[word]
+	case "nudge":
+		r.nudges = append(r.nudges, rest)
+	case "forgotten":
+		r.forgotten = true
+	default:
+		return r.event(word, rest)
+	}
+	return nil
+}
+
+// closeSaid puts an earlier reply with its calls among the messages.
+func (r *sceneReader) closeSaid() {
+	if r.under == "said" {
+		r.messages = append(r.messages, turn.ReplayForm(turn.Assistant(r.text, r.said...)))
+		r.said, r.under = nil, ""
+	}
+}
+
+// detail is a line that says more of a reply.
+func (r *sceneReader) detail(word, rest string) (err error) {
+	if word == "call" {
+		return r.readCall(rest)
+	}
+	if len(r.model) == 0 {
+		return errors.New("stands under no reply")
+	}
+	m := &r.model[len(r.model)-1]
+	switch word {
+	case "usage":
+		return readUsage(rest, &m.usage)
+	case "finish":
+		m.finish = rest
+	case "fails":
+		m.fails = rest
+	case "refuses":
+		m.refusal = rest
+	case "takes":
+		m.takes, err = time.ParseDuration(rest)
+	case "times":
+		n, err := strconv.Atoi(rest)
+		if err != nil || n < 1 || n > 1000 {
+			return fmt.Errorf("%q is no number of times", rest)
+		}
+		for range n - 1 {
+			r.model = append(r.model, *m)
+		}
+	}
+	return err
+}
+
+func (r *sceneReader) readCall(rest string) error {
+	id, rest := cut(rest)
+	name, arguments := cut(rest)
+	if name == "" {
+		return errors.New("want an id, a tool and its arguments")
+	}
+	if id == "-" {
+		id = ""
+	}
+	if name[0] == '"' { // a name that is no word
+		var err error
+		if name, err = strconv.QuotedPrefix(rest); err != nil {
+			return err
+		}
+		arguments = strings.TrimSpace(rest[len(name):])
+		if name, err = strconv.Unquote(name); err != nil {
+			return err
+		}
+	}
+	c := turn.Call{ID: id, Name: name, Arguments: arguments}
+	switch {
+	case r.under == "said":
+		r.said = append(r.said, c)
+	case r.under == "model" && len(r.model) > 0:
+		m := &r.model[len(r.model)-1]
+		m.calls = append(m.calls, c)
+	default:
+		return errors.New("stands under no reply")
+	}
+	return nil
+}
+
+func readUsage(rest string, u *turn.Usage) error {
+	var n [3]int64
+	fields := strings.Fields(rest)
+	if len(fields) < 2 || len(fields) > 3 {
+		return errors.New("want input, output and perhaps cached tokens")
+	}
+	for i, f := range fields {
+		var err error
+		if n[i], err = strconv.ParseInt(f, 10, 64); err != nil {
+			return err
+		}
+	}
+	u.InputTokens, u.OutputTokens = n[0], n[1]
+	if len(fields) == 3 {
+		u.CachedInputTokens = &n[2]
+	}
+	return nil
+}
+
+func (r *sceneReader) readAct(rest string) (err error) {
+	who, rest := cut(rest)
+	after, rest := cut(rest)
+	a := act{}
+	if a.after, err = time.ParseDuration(after); err != nil {
+		return err
+	}
+	a.does, a.text = cut(rest)
+	switch a.does {
+	case "ok", "panic", "fatal", "ignore", "exit":
+	case "fail":
+		a.text, a.more, _ = strings.Cut(a.text, " giving ")
+	case "later":
+		until, why := cut(a.text)
+		if a.until, err = time.ParseDuration(until); err != nil {
+			return err
+		}
+		a.text, a.more, _ = strings.Cut(why, " saving ")
+	case "wait":
+		a.text, a.more, _ = strings.Cut(a.text, " saving ")
+	default:
+		return fmt.Errorf("a tool cannot %q", a.does)
+	}
+	r.acts[who] = append(r.acts[who], a)
+	return nil
+}
+
+func (r *sceneReader) readTools(rest string) (err error) {
+	r.tools, r.exactly = nil, true
+	if rest == "none" {
+		return nil
+	}
+	for _, item := range strings.Split(rest, ",") {
+		words := strings.Fields(item)
+		if len(words) == 0 {
+			return errors.New("a tool has no name")
+		}
+		t := toolLine{name: words[0]}
+		for i := 1; i < len(words); i++ {
+			switch words[i] {
+			case "alone":
+				t.alone = true
+			case "approval":
+				t.approval = true
+			case "replay-safe":
+				t.replaySafe = true
+			case "polls":
+				t.polls = true
+			case "timeout":
+				if i++; i == len(words) {
+					return errors.New("a timeout without a duration")
+				}
+				if t.timeout, err = time.ParseDuration(words[i]); err != nil {
+					return err
+				}
+			default:
+				return fmt.Errorf("a tool is not %q", words[i])
+			}
+		}
+		r.tools = append(r.tools, t)
+	}
+	return nil
+}
+
+// inferTools are those that calls name, where the script does not say.
+func (r *sceneReader) inferTools() {
+	if r.exactly {
+		return
+	}
+	known := map[string]bool{}
+	add := func(calls []turn.Call) {
+		for _, c := range calls {
+			if !known[c.Name] {
+				known[c.Name] = true
+				r.tools = append(r.tools, toolLine{name: c.Name})
+			}
+		}
+	}
+	for _, m := range r.messages {
+		add(turn.Calls(m))
+	}
+	for _, m := range r.model {
+		add(m.calls)
+	}
+}
