@@ -130,7 +130,7 @@ func TestSpend(t *testing.T) {
 		own = stats.AccumulateTurn(own, turn.ModelTurnResult{Usage: turn.Usage{InputTokens: 1000, OutputTokens: 10, CachedInputTokens: &cached, Cost: &price}})
 	}
 	child := stats.AccumulateTurn(stats.RunStats{}, turn.ModelTurnResult{Usage: turn.Usage{InputTokens: 70, OutputTokens: 7}})
-	s := trajectory.State{Stats: own, Children: child, Open: []trajectory.OpenCall{{Children: child}}}
+	s := trajectory.State{Stats: own, Children: child, Open: []trajectory.OpenCall{{Children: &child}}}
 	cost := 6 * turn.Cent
 	require.Equal(t, progress.RunSpend{Requests: 2, Tokens: 2020, PromptTokens: 2000, CompletionTokens: 20, CachedTokens: 1800,
 		DelegatedTokens: 154, Model: "m", Cost: &cost, Unpriced: true}, progress.Spend(s, "m"))
