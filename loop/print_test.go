@@ -163,7 +163,9 @@ func printResult(res loop.Result, err error, ran []string) string {
 	}
 	put("text", "%s", res.Text())
 	put("finish", "%s", res.Last.Finish)
-	put("partial", "%s", res.Partial.Message.Content)
+	if res.Partial != nil {
+		put("partial", "%s", res.Partial.Message.Content)
+	}
 	for _, c := range res.Open {
 		put("open", "%s %s%s", c.ID, c.Name, openNote(c))
 	}
@@ -235,7 +237,7 @@ func (r *telling) check(res loop.Result, err error) {
 	require.Equal(t, 1, ends, "entries that say how the run ended")
 	require.IsType(t, trajectory.RunEnd{}, r.entries[len(r.entries)-1].Body)
 	f := replay(t, r.entries)
-	require.Equal(t, wire(t, f.Messages()), wire(t, res.Messages), "replayed and live")
+	require.Equal(t, bytesOf(t, f.Messages()), bytesOf(t, res.Messages), "replayed and live")
 	require.Equal(t, jsonOf(t, f.State()), jsonOf(t, res.State), "replayed and live")
 }
 

@@ -68,9 +68,9 @@ func (s *story) tell(sc scene) (events, transcript, result string) {
 	r := &telling{story: s, scene: sc, start: time.Now(), used: map[string]int{}, past: len(s.entries)}
 	ctx, cancel := r.context()
 	defer cancel()
-	before := wire(s.t, messages)
+	before := bytesOf(s.t, messages)
 	res, err := loop.RunToolLoop(ctx, messages, r.options())
-	require.Equal(s.t, before, wire(s.t, messages), "the caller's messages changed")
+	require.Equal(s.t, before, bytesOf(s.t, messages), "the caller's messages changed")
 	require.Empty(s.t, r.unsaid, "the script does not say")
 	require.Equal(s.t, len(sc.model), r.asked, "turns asked for, of those in the script")
 	r.check(res, err)
@@ -136,7 +136,7 @@ func jsonOf(t require.TestingT, v any) string {
 	return string(data)
 }
 
-func wire(t require.TestingT, messages []turn.TranscriptMessage) []string {
+func bytesOf(t require.TestingT, messages []turn.TranscriptMessage) []string {
 	out := make([]string, len(messages))
 	for i, m := range messages {
 		data, err := turn.MessageJSON(m)
