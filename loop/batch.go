@@ -13,7 +13,7 @@ var errBatchStopped = errors.New("the run stopped while this call was at work")
 // failed or a call was fatal; what runs then is told to stop. errgroup would not
 // do: its Go blocks the caller, and it knows no tool that has to run alone.
 func (r *run) live(decisions []decision, parallel int) {
-	ctx, cancel := context.WithCancelCause(r.scope)
+	ctx, cancel := context.WithCancelCause(r.batch)
 	defer cancel(nil)
 	type end struct {
 		i int
@@ -67,7 +67,7 @@ func (r *run) single(d *decision) {
 		return
 	}
 	var o Outcome
-	d.tool.do(r.scope, &d.call, &o)
+	d.tool.do(r.batch, &d.call, &o)
 	_ = r.ran(d, &o)
 }
 
@@ -97,7 +97,7 @@ func (r *run) through(decisions []decision) error {
 	var outs []Outcome
 	var err error
 	if len(calls) > 0 {
-		outs, err = r.o.Batch(r.scope, calls[:len(calls):len(calls)])
+		outs, err = r.o.Batch(r.batch, calls[:len(calls):len(calls)])
 	}
 	for i := range decisions[:n] {
 		d := &decisions[i]

@@ -62,7 +62,7 @@ func (r *run) decideWaiting(d *decision) {
 		return
 	case !replied:
 		reply = Reply{Kind: trajectory.ReplyDue}
-	case reply.Kind == trajectory.ReplyDeny:
+	case reply.Kind == trajectory.ReplyDeny && !s.Forwards:
 		d.answer(trajectory.Denied, textDenied(d.open.Started, reply.Text))
 		return
 	case reply.Kind == trajectory.ReplyAnswer && s.Saved == nil:
@@ -90,7 +90,7 @@ func (r *run) decideStarted(d *decision) {
 func (d *decision) resume(reply Reply) {
 	d.reply = &reply
 	s := d.open.Suspension
-	if s == nil || s.For == trajectory.ForApproval {
+	if s == nil || s.For == trajectory.ForApproval && !s.Forwards {
 		return
 	}
 	d.call.Resume = &Resumption{Saved: s.Saved}

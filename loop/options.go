@@ -29,6 +29,18 @@ type Options struct {
 	// Grace is how long a tool that was told to stop may take before the run goes
 	// on without it; the default is 2 seconds.
 	Grace time.Duration
+	// MaxOutput bounds, in bytes, what the model reads of one tool's output; the
+	// default is 262,144. The text is cut between runes and says so; the whole of it
+	// is in the call's end, as Full.
+	MaxOutput int
+	// MaxDepth bounds how many runs may be above this one; the default is 4.
+	MaxDepth int
+	// Budget bounds what is spent.
+	Budget Budget
+	// FinalTurn lets the model have a last word at the iteration limit or when the
+	// budget is spent: one more call, without tools, that asks what was done and
+	// what was not. It counts as auxiliary spend, and the reason to stop stays.
+	FinalTurn bool
 
 	// From is the state that an earlier run left: res.State, past.State. The zero
 	// value begins a new run.
@@ -55,6 +67,9 @@ type Options struct {
 	// Result.Undelivered.
 	Inbox func() []turn.TranscriptMessage
 
+	// Compact makes room in the transcript; see [Summarise] and [Prune].
+	Compact CompactFn
+
 	// Batch runs the calls of one turn in place of the loop's own goroutines.
 	Batch BatchFn
 	// Now is the clock; the default is time.Now.
@@ -73,6 +88,8 @@ const (
 	defaultIterations = 500
 	defaultParallel   = 32
 	defaultGrace      = 2 * time.Second
+	defaultOutput     = 256 << 10
+	defaultDepth      = 4
 	unlimited         = int(^uint(0) >> 1)
 )
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/pawl-dev/pawl/stats"
 	"github.com/pawl-dev/pawl/trajectory"
 	"github.com/pawl-dev/pawl/turn"
 )
@@ -41,8 +42,10 @@ type run struct {
 	tools []turn.WireToolDefinition
 	start time.Time
 
-	scope  *runContext  // the context of the batches
+	scope  *runContext  // what is the same for all batches
+	batch  *runContext  // the context of the batch at hand
 	parent *callContext // the call whose tool started this run, if one did
+	meters []place      // the budgets above that this run spends from
 
 	begin   turn.Transcript // messages that the record does not hold yet
 	pending turn.Transcript // messages that wait for open calls to be settled
@@ -50,8 +53,12 @@ type run struct {
 	planned     int   // where in the batch the call stands that gave the latest plan
 	recorderErr error // the first failure of Record
 	recorded    int   // messages recorded until then
-	stopCause   error // what ShouldStop returned
-	fatal       error // what a tool ended the run with
+	stopCause   error // what ShouldStop returned, or the budget that is spent
+	noticed     bool  // the model was told of the budget
+
+	compactFailed int   // how often in a row compacting failed without need
+	compactTries  int   // how often in a row it was needed
+	fatal         error // what a tool ended the run with
 }
 
 // ending is how a run ends: for a reason, by a failure, or (a deadline) both.
@@ -70,9 +77,26 @@ func (r *run) join() {
 		r.parent, r.scope.agent = c, c.name()
 		c.began()
 	}
+	if above, ok := r.ctx.Value(runKey{}).(*runContext); ok {
+		r.scope.depth, r.scope.meters = above.depth+1, above.meters
+		for _, m := range above.meters {
+			r.meters = append(r.meters, place{m, m.join()})
+		}
+	}
 }
 
+// loop runs, and at a limit lets the model have a last word.
 func (r *run) loop() *ending {
+	end := r.turns()
+	var budget *BudgetError
+	limited := end.reason == turn.IterationLimit || errors.As(end.cause, &budget)
+	if r.o.FinalTurn && limited && r.ctx.Err() == nil && r.fold.CountOpen() == 0 {
+		r.lastWord()
+	}
+	return end
+}
+
+func (r *run) turns() *ending {
 	err := emit(r, trajectory.RunStart{Title: r.o.Title, Cwd: r.o.Cwd, Continued: r.o.From.Recorded > 0, Messages: r.begin})
 	if err != nil {
 		return failed(err)
@@ -83,14 +107,20 @@ func (r *run) loop() *ending {
 	if end := r.deliver("messages", r.takePending()); end != nil {
 		return end
 	}
-	if r.answered() {
-		return &ending{reason: turn.Done}
+	if end := r.answered(); end != nil {
+		return end
 	}
 	for {
 		if end := r.mayAsk(); end != nil {
 			return end
 		}
 		if end := r.deliver("Inbox", r.inbox()); end != nil {
+			return end
+		}
+		if end := r.tellBudget(); end != nil {
+			return end
+		}
+		if end := r.compactBefore(); end != nil {
 			return end
 		}
 		if end := r.ask(); end != nil {
@@ -102,12 +132,19 @@ func (r *run) loop() *ending {
 	}
 }
 
-// answered reports a transcript that ends in a plain reply: there is nothing to
-// ask the model, so resuming a finished run is harmless.
-func (r *run) answered() bool {
+// answered ends a run over a transcript that ends in a plain reply: there is
+// nothing to ask the model, so resuming a finished run is harmless. A last word
+// at a limit is no such reply: the work may go on.
+func (r *run) answered() *ending {
 	messages := r.fold.Messages()
 	last := messages[len(messages)-1]
-	return last.OfAssistant != nil && len(last.OfAssistant.ToolCalls) == 0
+	switch {
+	case last.OfAssistant == nil || turn.CountCalls(last) > 0:
+		return nil
+	case r.fold.LastWord():
+		return r.deliver("FinalTurn", turn.Transcript{turn.User(textGoOn)})
+	}
+	return &ending{reason: turn.Done}
 }
 
 // mayAsk is what keeps the model from being asked again.
@@ -117,6 +154,9 @@ func (r *run) mayAsk() *ending {
 	}
 	if r.fold.Iterations() >= limit(r.o.MaxIterations, defaultIterations, unlimited) {
 		return &ending{reason: turn.IterationLimit}
+	}
+	if over := r.overBudget(); over != nil {
+		return &ending{reason: turn.Aborted, cause: over}
 	}
 	return nil
 }
@@ -148,9 +188,16 @@ func (r *run) stopping() *ending {
 
 // ask makes one model turn.
 func (r *run) ask() *ending {
-	if err := r.callModel(); err != nil {
-		return r.modelFailed(err)
+	for {
+		err := r.callModel()
+		if err == nil {
+			break
+		}
+		if again, end := r.modelFailed(err); !again {
+			return end
+		}
 	}
+	r.compactTries = 0
 	reply := &r.res.Last
 	message := turn.ReplayForm(reply.Message)
 	err := emit(r, trajectory.Message{Message: message, Turn: &trajectory.Turn{
@@ -176,26 +223,29 @@ func (r *run) callModel() error {
 		r.res.Partial = keep(reply)
 		return err
 	}
-	r.res.Last = reply
+	r.res.Last, r.res.Partial = reply, nil
 	return nil
 }
 
 func keep(reply turn.ModelTurnResult) *turn.ModelTurnResult { return &reply }
 
-// modelFailed counts what was spent, and tells a failure from a model call that
-// was stopped with the run.
-func (r *run) modelFailed(err error) *ending {
+// modelFailed counts what was spent, tells a failure from a model call that was
+// stopped with the run, and makes room where that is what was missing.
+func (r *run) modelFailed(err error) (again bool, _ *ending) {
 	if partial := r.res.Partial; !partial.Usage.IsZero() {
-		var spend trajectory.Spend
-		spend.Usage, spend.ModelTime = partial.Usage, partial.Timings.Generation
-		if err := emit(r, spend); err != nil {
-			return failed(err)
+		if err := r.spend(stats.AuxiliarySpend{Usage: partial.Usage, ModelTime: partial.Timings.Generation}); err != nil {
+			return false, failed(err)
 		}
 	}
 	if r.ctx.Err() != nil {
-		return r.stopping()
+		return false, r.stopping()
 	}
-	return failed(&ModelError{err})
+	if errors.Is(err, turn.ErrContextOverflow) {
+		if again, end := r.compactAfter(err); again || end != nil {
+			return again, end
+		}
+	}
+	return false, failed(&ModelError{err})
 }
 
 // wouldEnd ends the run with a plain reply, unless somebody has more to say and

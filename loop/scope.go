@@ -20,8 +20,10 @@ type callKey struct{}
 // runContext is the context of a run's batches.
 type runContext struct {
 	context.Context
-	agent string // "" for a run that no call started
-	grace time.Duration
+	agent  string // "" for a run that no call started
+	depth  int    // how many runs are above it
+	grace  time.Duration
+	meters []*meter // the budgets that its calls spend from
 }
 
 func (c *runContext) Value(key any) any {

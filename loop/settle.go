@@ -41,6 +41,7 @@ func (r *run) settle() *ending {
 				Suspension: trajectory.Suspension{For: trajectory.ForApproval, Question: d.ask}})
 		}
 	}
+	r.batch = r.metered()
 	err := r.dispatch(decisions)
 	switch {
 	case r.fatal != nil:
@@ -53,6 +54,8 @@ func (r *run) settle() *ending {
 		return r.stopping()
 	case err != nil:
 		return failed(&ToolError{Err: err})
+	case r.stopCause != nil: // a budget that a call of this batch would have overspent
+		return &ending{reason: turn.Aborted, cause: r.stopCause}
 	}
 	return r.pause()
 }
@@ -80,7 +83,11 @@ func (r *run) dispatch(decisions []decision) (err error) {
 
 // claim records that a call starts. An error means that it must not.
 func (r *run) claim(d *decision) error {
-	return emit(r, trajectory.CallStart{Call: d.open.Call, Turn: d.open.Turn, Kind: d.tool.Kind, Polls: d.tool.Polls,
+	if over := r.mayCall(); over != nil && !d.open.Started {
+		r.stopCause = over
+		return over
+	}
+	return emit(r, trajectory.CallStart{Call: d.open.Call, Turn: d.open.Turn, Kind: d.tool.Kind, Polls: d.tool.Polls, Again: d.open.Started,
 		Approved: d.reply != nil && d.reply.Kind == trajectory.ReplyApprove, Reply: d.reply})
 }
 
@@ -138,8 +145,12 @@ func (d *decision) children(o *Outcome) stats.RunStats {
 
 // end answers a call.
 func (r *run) end(d *decision, o *Outcome, text string) error {
+	text, full := validText(text), ""
+	if most := limit(r.o.MaxOutput, defaultOutput, unlimited); len(text) > most {
+		text, full = shorten(text, most), text
+	}
 	return emit(r, trajectory.CallEnd{Call: d.open.Call, Turn: d.open.Turn, Status: o.Status,
-		Message:  turn.ToolResult(d.open.ID, validText(text)),
+		Message: turn.ToolResult(d.open.ID, text), Full: full,
 		Duration: o.Duration, Paths: o.Paths, Stack: o.Stack,
 		Children: d.children(o), Agents: d.open.Agents + o.Agents})
 }
@@ -239,6 +250,7 @@ func (r *run) finish(end *ending) error {
 	if end.err == nil || end.reason == turn.Deadline {
 		res.StopReason = end.reason
 	}
+	_ = r.overBudget() // the runs above hear of the last turn too
 	if r.parent != nil {
 		own, children := r.fold.Added()
 		r.parent.add(stats.AccumulateRun(own, children))

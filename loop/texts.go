@@ -3,6 +3,7 @@ package loop
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/pawl-dev/pawl/trajectory"
 )
@@ -88,10 +89,28 @@ func withOutput(text, output string) string {
 	return text + "\n\nIts output until then:\n" + output
 }
 
-// clip cuts on a rune's boundary and says so.
+// clip cuts a text for a person or a model to recognise.
 func clip(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}
-	return strings.ToValidUTF8(s[:limit], "") + fmt.Sprintf("… (%d bytes in all)", len(s))
+	return cut(s, limit) + fmt.Sprintf("… (%d bytes in all)", len(s))
+}
+
+// shorten makes a text fit, the note that says so included.
+func shorten(s string, limit int) string {
+	note := fmt.Sprintf("\n[the first %d of %d bytes]", limit, len(s)) // no shorter than what it becomes
+	kept := cut(s, max(limit-len(note), 0))
+	return cut(kept+fmt.Sprintf("\n[the first %d of %d bytes]", len(kept), len(s)), limit)
+}
+
+// cut keeps whole runes.
+func cut(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit]
 }

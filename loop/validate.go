@@ -21,6 +21,12 @@ func (r *run) validate(messages turn.Transcript) error {
 	if err := r.advertise(); err != nil {
 		return err
 	}
+	if err := o.Budget.validate(); err != nil {
+		return err
+	}
+	if above, ok := r.ctx.Value(runKey{}).(*runContext); ok && above.depth >= limit(o.MaxDepth, defaultDepth, unlimited) {
+		return &InvalidError{"MaxDepth", fmt.Errorf("%d runs are above this one", above.depth+1)}
+	}
 	if err := checkState(&o.From, len(messages)); err != nil {
 		return err
 	}

@@ -41,11 +41,14 @@ func (c *OpenCall) addChild(body Body, child bool) {
 func addSpend(s stats.RunStats, body Body) (sum stats.RunStats, ok bool) {
 	switch b := body.(type) {
 	case Message:
+		if b.Turn != nil && b.Turn.Auxiliary {
+			return stats.AccumulateAuxiliarySpend(s, stats.AuxiliarySpend{Usage: b.Turn.Usage, ModelTime: b.Turn.Timings.Generation}), true
+		}
 		if b.Turn != nil {
 			return addTurn(s, b.Turn), true
 		}
 	case CallStart:
-		if b.Reply == nil || b.Reply.Kind == ReplyApprove { // else it goes on after a pause, and was counted
+		if !b.Again { // else it was counted
 			return stats.AccumulateToolCall(s, b.Name, 0), true
 		}
 	case Suspend:

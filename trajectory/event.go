@@ -57,6 +57,9 @@ type Turn struct {
 	Timings turn.Timings
 	Finish  string
 	Model   string
+	// Auxiliary: the reply is no turn of the work, but a last word that a limit
+	// asked for. Its spend is auxiliary.
+	Auxiliary bool
 }
 
 // FinishLength is the finish reason of a reply that was cut at the output limit.
@@ -73,6 +76,8 @@ type CallStart struct {
 	// run that repeats itself; "" is the arguments. With it, a polling tool takes
 	// part in that again: "job 17", whatever cursor the arguments carry.
 	Identity string
+	// Again: it had started before, and then waited or lost its process.
+	Again bool
 	// Approved: a person approved these arguments. Reply is what resumed the call.
 	Approved bool
 	Reply    *Reply
@@ -90,6 +95,7 @@ type CallEnd struct {
 	Children stats.RunStats // of all child runs since the call first started
 	Agents   int            // how many child runs there were
 	Stack    string         // of a panic, for the host
+	Full     string         // the whole output, where Message holds a part of it
 }
 
 // Suspend says that a call waits and keeps its place in the transcript.
@@ -194,6 +200,7 @@ type Suspension struct {
 	Question string          `json:"question,omitempty"` // or, for a time, the reason
 	Until    time.Time       `json:"until,omitzero"`     // for a time
 	Saved    json.RawMessage `json:"saved,omitempty"`    // what the tool needs to go on
+	Forwards bool            `json:"forwards,omitempty"` // every reply, a denial too, is for the tool
 }
 
 // Reply is what ends a suspension.

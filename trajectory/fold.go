@@ -146,6 +146,9 @@ func (f *Fold) EachOpen(yield func(int, *OpenCall) bool) {
 // Iterations is State().Iterations without the rest.
 func (f *Fold) Iterations() int { return f.base.Iterations }
 
+// LastWord is State().LastWord without the rest.
+func (f *Fold) LastWord() bool { return f.base.LastWord }
+
 // Turn is the number of the latest reply, 0 before the first.
 func (f *Fold) Turn() int { return f.turn }
 
@@ -179,6 +182,12 @@ func (f *Fold) Add(e Event) error {
 	case Message:
 		if b.Turn == nil {
 			return f.addMessage(b.Message, true)
+		}
+		if b.Turn.Auxiliary {
+			f.own = stats.AccumulateAuxiliarySpend(f.own, stats.AuxiliarySpend{Usage: b.Turn.Usage, ModelTime: b.Turn.Timings.Generation})
+			err := f.addMessage(b.Message, true)
+			f.base.LastWord = err == nil
+			return err
 		}
 		f.addTurn(b.Turn)
 		err := f.addMessage(b.Message, false)
@@ -237,6 +246,7 @@ func (f *Fold) addMessage(m turn.TranscriptMessage, imported bool) error {
 		}
 		err = fmt.Errorf("a message while call %q has no result", lost[0].ID)
 	}
+	f.base.LastWord = false
 	f.messages = append(f.messages, m)
 	f.batch, f.settled, f.first, f.next = f.batch[:0], f.settled[:0], len(f.messages), 0
 	for i := range turn.CountCalls(m) {
@@ -384,7 +394,7 @@ func (f *Fold) compact(b Compact) error {
 	if len(turn.OpenCalls(messages)) > 0 {
 		return errors.New("a compaction that ends with open calls")
 	}
-	f.messages, f.shared = messages, 0
+	f.messages, f.shared, f.base.LastUsage = messages, 0, turn.Usage{}
 	f.batch, f.settled, f.first = nil, nil, len(f.messages)
 	return nil
 }

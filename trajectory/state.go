@@ -17,9 +17,13 @@ type State struct {
 	// a kill, and start again after a run that Ended.
 	Iterations int  `json:"iterations"`
 	Ended      bool `json:"ended"`
+	// LastWord: the transcript ends in what the model said at a limit, without
+	// tools; the work may go on.
+	LastWord bool `json:"lastWord,omitempty"`
 	// Recorded is how many messages of the transcript the record holds.
 	Recorded int `json:"recorded"`
-	// LastUsage is what the latest turn reported.
+	// LastUsage is what the latest turn reported; zero after a compaction, which
+	// made it wrong.
 	LastUsage turn.Usage `json:"lastUsage"`
 	// Plan is nil until a plan was made.
 	Plan *plan.Plan `json:"plan"`

@@ -1,0 +1,149 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/pawl-dev/pawl/stats"
+	"github.com/pawl-dev/pawl/trajectory"
+	"github.com/pawl-dev/pawl/turn"
+)
+
+// CompactFn makes a transcript smaller. It is asked before each model turn, and
+// returns the zero Compaction to leave things as they are; and again when the
+// model said that the transcript no longer fits ([turn.ErrContextOverflow]).
+// [Summarise] and [Prune] make one.
+//
+// Beside an error, or in a compaction that cannot be used, the Spend counts all
+// the same. An error before a turn costs the run nothing else; after three in a
+// row it is asked again only when the transcript no longer fits. It must return
+// soon after ctx is done, and bound itself what it waits for.
+type CompactFn func(ctx context.Context, in Compacting) (Compaction, error)
+
+// Compacting is what a [CompactFn] decides from. It takes a struct so that what
+// is known of an overflow can grow.
+type Compacting struct {
+	// Messages is the transcript, without open calls. It must not be written to.
+	Messages turn.Transcript
+	State    trajectory.State
+	// Overflow says that the model refused the transcript, Try how often it was
+	// compacted since without fitting: each try should cut deeper.
+	Overflow bool
+	Try      int
+}
+
+// Compaction puts Head in place of the first Drop messages. What comes of it has
+// to pair, be smaller than before, and hold no open call.
+type Compaction struct {
+	Head  turn.Transcript
+	Drop  int
+	Spend stats.AuxiliarySpend // of the model calls it took; zero for none
+}
+
+const (
+	compactFailures = 3 // in a row, before it is not asked any more without need
+	compactTries    = 3 // in a row, for one transcript that does not fit
+)
+
+// compactBefore offers the transcript for compaction before a model turn. Its
+// failure is not the run's.
+func (r *run) compactBefore() *ending {
+	if r.o.Compact == nil || r.compactFailed >= compactFailures {
+		return nil
+	}
+	_, err := r.compact(Compacting{})
+	switch {
+	case r.recorderErr != nil:
+		return failed(r.recorderErr)
+	case r.ctx.Err() != nil:
+		return r.stopping()
+	case err != nil:
+		r.compactFailed++
+	default:
+		r.compactFailed = 0
+	}
+	return nil
+}
+
+// compactAfter makes room when the model refused the transcript. It reports
+// whether to ask the model again.
+func (r *run) compactAfter(overflow error) (again bool, _ *ending) {
+	if r.o.Compact == nil || r.compactTries >= compactTries {
+		return false, nil
+	}
+	r.compactTries++
+	smaller, err := r.compact(Compacting{Overflow: true, Try: r.compactTries - 1})
+	switch {
+	case r.recorderErr != nil:
+		return false, failed(r.recorderErr)
+	case r.ctx.Err() != nil:
+		return false, r.stopping()
+	case err != nil:
+		return false, failed(&ModelError{fmt.Errorf("%w; and compacting: %w", overflow, err)})
+	}
+	return smaller, nil
+}
+
+// compact applies what the hook returns, if it is any good. What it spent counts
+// in any case.
+func (r *run) compact(in Compacting) (smaller bool, err error) {
+	in.Messages, in.State = r.fold.Messages(), r.fold.State()
+	start := r.now()
+	c, err := r.o.Compact(r.ctx, in)
+	if c.Spend != (stats.AuxiliarySpend{}) && c.Spend.ModelTime <= 0 {
+		c.Spend.ModelTime = r.since(start)
+	}
+	if err == nil && c.Drop == 0 && len(c.Head) == 0 {
+		return false, r.spend(c.Spend)
+	}
+	if err == nil {
+		err = usable(in.Messages, c)
+	}
+	if err != nil {
+		return false, errors.Join(err, r.spend(c.Spend))
+	}
+	return true, emit(r, trajectory.Compact{Head: c.Head, Drop: c.Drop, Spend: c.Spend})
+}
+
+func (r *run) spend(s stats.AuxiliarySpend) error {
+	if s == (stats.AuxiliarySpend{}) {
+		return nil
+	}
+	return emit(r, trajectory.Spend{AuxiliarySpend: s})
+}
+
+// usable keeps a compaction that would break the transcript, or free nothing and
+// so be asked for again and again, out of it.
+func usable(messages turn.Transcript, c Compaction) error {
+	if c.Drop < 0 || c.Drop > len(messages) {
+		return fmt.Errorf("the compaction drops %d messages of %d", c.Drop, len(messages))
+	}
+	after := append(c.Head[:len(c.Head):len(c.Head)], messages[c.Drop:]...)
+	if len(after) == 0 {
+		return errors.New("the compaction leaves no message")
+	}
+	if err := turn.Check(after); err != nil {
+		return fmt.Errorf("the compaction breaks the transcript: %w", err)
+	}
+	if open := turn.OpenCalls(after); len(open) > 0 {
+		return fmt.Errorf("the compaction leaves call %q open", open[0].ID)
+	}
+	if bytesOf(c.Head) >= bytesOf(messages[:c.Drop]) {
+		return errors.New("the compaction frees nothing")
+	}
+	return nil
+}
+
+// bytesOf is the size of messages on the wire.
+func bytesOf(messages turn.Transcript) int {
+	n := 0
+	for _, m := range messages {
+		data, err := turn.MessageJSON(m)
+		if err != nil {
+			continue // it has no size that anybody sends
+		}
+		n += len(data) + 1
+	}
+	return n
+}

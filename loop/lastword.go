@@ -1,0 +1,69 @@
+package loop
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pawl-dev/pawl/stats"
+	"github.com/pawl-dev/pawl/trajectory"
+	"github.com/pawl-dev/pawl/turn"
+)
+
+const (
+	textLastWord = "The run has reached its limit and no tool can be used any more. Say what was done, what was not done, and what is left to do. Do not present unfinished work as finished."
+	textGoOn     = "You may go on with the work now."
+)
+
+// lastWord asks the model, once and without tools, what was done and what was
+// not. It is no turn: its spend is auxiliary, the reason to stop stays, and
+// whatever comes of it the run ends. Calls in the reply are left out: nobody
+// would answer them.
+func (r *run) lastWord() {
+	if r.deliver("FinalTurn", turn.Transcript{turn.User(textLastWord)}) != nil {
+		return
+	}
+	tools := r.tools
+	r.tools = nil
+	err := r.callModel()
+	r.tools = tools
+	if err != nil {
+		if r.res.Partial.Usage.IsZero() {
+			return
+		}
+		_ = r.spend(stats.AuxiliarySpend{Usage: r.res.Partial.Usage, ModelTime: r.res.Partial.Timings.Generation})
+		return
+	}
+	reply := &r.res.Last
+	said := turn.Assistant(turn.Text(turn.ReplayForm(reply.Message)))
+	_ = emit(r, trajectory.Message{Message: turn.ReplayForm(said), Turn: &trajectory.Turn{
+		Usage: reply.Usage, Timings: reply.Timings, Finish: reply.Finish, Model: reply.Model, Auxiliary: true}})
+}
+
+// PlanNudge is an OnTurnWouldEnd that reminds the model of open plan steps, at
+// most times in a row; a turn that called tools begins the count anew. It is
+// silent without a plan and while a call waits. Make one for each run: it counts.
+func PlanNudge(times int) func(trajectory.State, turn.ModelTurnResult) []turn.TranscriptMessage {
+	nudges, calls := 0, int64(0)
+	return func(s trajectory.State, _ turn.ModelTurnResult) []turn.TranscriptMessage {
+		if s.Plan == nil || len(s.Waiting()) > 0 {
+			return nil
+		}
+		open := s.Plan.Outstanding()
+		if len(open) == 0 {
+			return nil
+		}
+		if s.Stats.ToolCalls > calls {
+			nudges, calls = 0, s.Stats.ToolCalls
+		}
+		if nudges >= times {
+			return nil
+		}
+		nudges++
+		steps := make([]string, len(open))
+		for i, step := range open {
+			steps[i] = "- " + step.Text
+		}
+		return []turn.TranscriptMessage{turn.User(fmt.Sprintf(
+			"The plan still has open steps:\n%s\nDo them, or mark each as done or dropped, before you finish.", strings.Join(steps, "\n")))}
+	}
+}
