@@ -25,6 +25,7 @@ type tally struct {
 	model         string
 
 	turn   turnFacts
+	closed turnFacts // the one before
 	recent recent
 	starts map[callKey]nature
 	early  map[callKey]trajectory.CallEnd // ends whose start has not come
@@ -43,7 +44,8 @@ type delegated struct {
 	ended         bool
 }
 
-// add takes the next entry. It returns the turn that the entry ended, if it did.
+// add takes the next entry. It returns the turn that the entry ended, if it did,
+// which is good until the next.
 func (t *tally) add(e *trajectory.Event) (closed *turnFacts) {
 	if e.Agent != "" {
 		t.addChild(e)
@@ -212,9 +214,9 @@ func (t *tally) closeTurn() *turnFacts {
 		delete(t.agents, name)
 	}
 	clear(t.starts)
-	closed := t.turn
-	t.recent.push(&closed)
-	return &closed
+	t.closed = t.turn
+	t.recent.push(&t.closed)
+	return &t.closed
 }
 
 // progress is the counts as they stand.
