@@ -75,10 +75,7 @@ func (t *tally) add(e *trajectory.Event) (closed *turnFacts) {
 		t.start(&b)
 	case trajectory.Suspend:
 		t.turn.waited = t.turn.waited || b.For == trajectory.ForTime
-		if b.Agents > 0 {
-			d := t.delegated(trajectory.AgentName(b.Turn, b.ID))
-			d.said = max(d.said, b.Agents)
-		}
+		t.saysOfAgents(b.Turn, b.ID, b.Agents, b.Children)
 	case trajectory.CallEnd:
 		t.end(&b)
 	case trajectory.PlanChange:
@@ -109,7 +106,9 @@ func (t *tally) start(b *trajectory.CallStart) {
 
 func (t *tally) end(b *trajectory.CallEnd) {
 	t.turn.number = max(t.turn.number, b.Turn)
-	t.endAgents(b)
+	if d := t.saysOfAgents(b.Turn, b.ID, b.Agents, b.Children); d != nil {
+		d.ended = true
+	}
 	if b.Status != trajectory.OK && b.Status != trajectory.Failed {
 		// Such a call did not run, or nobody knows what became of it: it takes no
 		// start from a call of the same id that did.
@@ -291,15 +290,17 @@ func (t *tally) addChild(e *trajectory.Event) {
 	}
 }
 
-func (t *tally) endAgents(b *trajectory.CallEnd) {
-	spent := b.Children.Turns > 0 || b.Children.InputTokens > 0 || b.Children.OutputTokens > 0
-	if len(t.agents) == 0 && b.Agents == 0 && !spent {
-		return
+// saysOfAgents takes what a call itself says of its child runs, which goes before
+// what they show. It returns nil when there is nothing to say.
+func (t *tally) saysOfAgents(turn int, id string, agents int, spent stats.RunStats) *delegated {
+	if len(t.agents) == 0 && agents == 0 && spent.Turns == 0 && spent.InputTokens == 0 && spent.OutputTokens == 0 {
+		return nil
 	}
-	d := t.delegated(trajectory.AgentName(b.Turn, b.ID))
-	t.changes += max(b.Agents-max(d.started, d.said), 0)
-	d.said, d.spend, d.ended = max(d.said, b.Agents), b.Children, true
+	d := t.delegated(trajectory.AgentName(turn, id))
+	t.changes += max(agents-max(d.started, d.said), 0)
+	d.said, d.spend = max(d.said, agents), spent
 	d.spend.ToolTimeBreakdown = nil // adding it up is the only part that is not free
+	return d
 }
 
 // spend is what was spent so far, by open calls too.
