@@ -14,7 +14,7 @@ import (
 // without entries.
 type tally struct {
 	counts  RunProgress // of all but agents of the open batch and calls in early
-	changes int         // everything that changed something and was no repeat
+	changes int         // everything that may have changed something and was no repeat
 
 	cwd       folder
 	files     map[string]int // by path: the run that touched it last
@@ -132,7 +132,7 @@ func (t *tally) count(b *trajectory.CallEnd, n nature) {
 	c := newCallFacts(b, n)
 	c.repeated, c.seen = t.recent.has(c.print)
 	t.turn.add(c)
-	repeat := c.repeated && !n.polls
+	repeat := c.repeated && !n.polls && !c.waits
 	if !c.ok && !c.failed {
 		return
 	}
@@ -143,7 +143,7 @@ func (t *tally) count(b *trajectory.CallEnd, n nature) {
 	if !c.ok {
 		return
 	}
-	if !repeat && !n.polls && (changes(n.kind) || n.kind == trajectory.KindExecute) {
+	if !repeat && c.mayChange {
 		t.changes++
 	}
 	if changes(n.kind) {
@@ -224,7 +224,7 @@ func (t *tally) progress() RunProgress {
 	var more map[string]bool
 	for _, end := range t.early {
 		n := natureByName(end.Name, end.Arguments)
-		if c := newCallFacts(&end, n); !n.polls {
+		if c := newCallFacts(&end, n); !n.polls && !c.waits {
 			if repeated, _ := t.recent.has(c.print); repeated {
 				p.Repeats++
 			}
