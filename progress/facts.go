@@ -26,7 +26,7 @@ type callFacts struct {
 	print      print // of tool, arguments or identity, status and result
 	ok, failed bool  // neither: it did not run, or nobody knows
 	mayChange  bool
-	waits      bool // a poll that opted out of being the same again
+	waits      bool // a poll, or a command that sleeps: it may well be the same again
 	denied     bool
 	problem    string // what a failure said, and its print with the tool's name
 	problemOf  print
@@ -36,7 +36,8 @@ type callFacts struct {
 }
 
 func newCallFacts(b *trajectory.CallEnd, n nature) callFacts {
-	c := callFacts{Call: b.Call, mayChange: mayChange(n), waits: n.polls && n.identity == ""}
+	c := callFacts{Call: b.Call, mayChange: mayChange(n)}
+	c.waits = n.identity == "" && (n.polls || n.kind == trajectory.KindExecute && sleeps(b.Arguments))
 	result := turn.Text(b.Message)
 	switch b.Status {
 	case trajectory.OK:

@@ -119,3 +119,9 @@ func mayChange(n nature) bool {
 	}
 	return !n.polls
 }
+
+// sleeps reports whether a command waits before it looks, which is how a shell
+// polls.
+func sleeps(arguments string) bool {
+	return strings.Contains(arguments, "sleep ") || strings.Contains(arguments, "Start-Sleep")
+}

@@ -130,9 +130,40 @@ func TestSpend(t *testing.T) {
 		own = stats.AccumulateTurn(own, turn.ModelTurnResult{Usage: turn.Usage{InputTokens: 1000, OutputTokens: 10, CachedInputTokens: &cached, Cost: &price}})
 	}
 	child := stats.AccumulateTurn(stats.RunStats{}, turn.ModelTurnResult{Usage: turn.Usage{InputTokens: 70, OutputTokens: 7}})
-	s := trajectory.State{Stats: own, Children: child, Open: []trajectory.OpenCall{{Children: &child}}}
+	s := trajectory.State{Stats: own, Children: child, Open: []trajectory.OpenCall{{Children: &child}, {}}}
 	cost := 6 * turn.Cent
 	require.Equal(t, progress.RunSpend{Requests: 2, Tokens: 2020, PromptTokens: 2000, CompletionTokens: 20, CachedTokens: 1800,
 		DelegatedTokens: 154, Model: "m", Cost: &cost, Unpriced: true}, progress.Spend(s, "m"))
 	require.Nil(t, progress.Spend(trajectory.State{}, "").Cost, "an unknown price is not zero")
+}
+
+// While a call with child runs is open, suspended, resumed and over, the watch and
+// the state of the run agree on what was spent.
+func TestSpendOverASuspendedCall(t *testing.T) {
+	call := turn.Call{ID: "c0", Name: "delegate", Arguments: "{}"}
+	childTurn := trajectory.Message{Message: turn.ReplayForm(turn.Assistant("x")), Turn: &trajectory.Turn{Usage: turn.Usage{InputTokens: 70, OutputTokens: 7}}}
+	once := stats.AccumulateTurn(stats.RunStats{}, turn.ModelTurnResult{Usage: childTurn.Turn.Usage})
+	twice := stats.AccumulateRun(once, once)
+
+	s := begin(turn.User("go"))
+	s.reply("", call)
+	s.put(trajectory.CallStart{Call: call, Turn: 1})
+	s.child(0, trajectory.RunStart{}).child(0, childTurn)
+	s.put(trajectory.Suspend{Call: call, Turn: 1, Children: once, Agents: 1, Suspension: trajectory.Suspension{For: trajectory.ForReply}})
+	s.run()
+	s.put(trajectory.CallStart{Call: call, Turn: 1, Reply: &trajectory.Reply{Kind: trajectory.ReplyAnswer}})
+	s.child(0, trajectory.RunStart{Continued: true}).child(0, childTurn)
+	s.put(trajectory.CallEnd{Call: call, Turn: 1, Status: trajectory.OK, Children: twice, Agents: 1, Message: turn.ToolResult("c0", "ok")})
+	s.says("done")
+
+	var f trajectory.Fold
+	w := progress.NewWatch(progress.WatchOptions{})
+	for i, e := range s.events {
+		require.NoError(t, f.Add(e))
+		require.NoError(t, w.Record(e))
+		require.Equal(t, progress.Spend(f.State(), w.Spend().Model), w.Spend(), "entry %d", i)
+	}
+	_, all := w.Progress()
+	require.Equal(t, progress.RunProgress{Agents: 1}, all)
+	require.EqualValues(t, 154, w.Spend().DelegatedTokens)
 }

@@ -63,7 +63,8 @@ func (e *StuckError) repeating(at int) bool { return e.lasts(max(2, (at+1)/2), 2
 // the least is 2. A cycle must have come round three times.
 //
 // Calls are compared with their results, as JSON: a result that changes, and an
-// edit that was not made before, begin the count again. So does a tool that polls.
+// edit that was not made before, begin the count again. So does a tool that polls,
+// and a command that sleeps.
 func DetectStuck(events []trajectory.Event, turns int) *StuckError {
 	var t tally
 	var d detector

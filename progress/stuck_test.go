@@ -30,6 +30,7 @@ func TestNotStuck(t *testing.T) {
 			}
 		}},
 		{"a poll beside the same read", func(s *story, _ int) { s.does(poll, readOf("a", "1")) }},
+		{"a shell that polls", func(s *story, _ int) { s.does(command("sleep 30; gh run view 7", "in progress")) }},
 		{"a poll that nobody declared, whose result changes", func(s *story, i int) { s.does(command("tail log", fmt.Sprintf("line %d", i))) }},
 		{"a build that fails differently each time", func(s *story, i int) { s.does(command("make", fmt.Sprintf("undefined: f%d", i)).fails()) }},
 		{"similar edits", func(s *story, i int) { s.does(editOf("a", fmt.Sprint(i))) }},

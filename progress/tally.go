@@ -14,7 +14,7 @@ import (
 // without entries.
 type tally struct {
 	counts  RunProgress // of all but agents of the open batch and calls in early
-	changes int         // everything that changed something and was no repeat
+	changes int         // everything that may have changed something and was no repeat
 
 	cwd       folder
 	files     map[string]int // by path: the run that touched it last
@@ -25,6 +25,7 @@ type tally struct {
 	model         string
 
 	turn   turnFacts
+	closed turnFacts // the one before
 	recent recent
 	starts map[callKey]nature
 	early  map[callKey]trajectory.CallEnd // ends whose start has not come
@@ -43,7 +44,8 @@ type delegated struct {
 	ended         bool
 }
 
-// add takes the next entry. It returns the turn that the entry ended, if it did.
+// add takes the next entry. It returns the turn that the entry ended, if it did,
+// which is good until the next.
 func (t *tally) add(e *trajectory.Event) (closed *turnFacts) {
 	if e.Agent != "" {
 		t.addChild(e)
@@ -73,10 +75,7 @@ func (t *tally) add(e *trajectory.Event) (closed *turnFacts) {
 		t.start(&b)
 	case trajectory.Suspend:
 		t.turn.waited = t.turn.waited || b.For == trajectory.ForTime
-		if b.Agents > 0 {
-			d := t.delegated(trajectory.AgentName(b.Turn, b.ID))
-			d.said = max(d.said, b.Agents)
-		}
+		t.saysOfAgents(b.Turn, b.ID, b.Agents, b.Children)
 	case trajectory.CallEnd:
 		t.end(&b)
 	case trajectory.PlanChange:
@@ -107,7 +106,9 @@ func (t *tally) start(b *trajectory.CallStart) {
 
 func (t *tally) end(b *trajectory.CallEnd) {
 	t.turn.number = max(t.turn.number, b.Turn)
-	t.endAgents(b)
+	if d := t.saysOfAgents(b.Turn, b.ID, b.Agents, b.Children); d != nil {
+		d.ended = true
+	}
 	if b.Status != trajectory.OK && b.Status != trajectory.Failed {
 		// Such a call did not run, or nobody knows what became of it: it takes no
 		// start from a call of the same id that did.
@@ -131,7 +132,7 @@ func (t *tally) count(b *trajectory.CallEnd, n nature) {
 	c := newCallFacts(b, n)
 	c.repeated, c.seen = t.recent.has(c.print)
 	t.turn.add(c)
-	repeat := c.repeated && !n.polls
+	repeat := c.repeated && !n.polls && !c.waits
 	if !c.ok && !c.failed {
 		return
 	}
@@ -142,7 +143,7 @@ func (t *tally) count(b *trajectory.CallEnd, n nature) {
 	if !c.ok {
 		return
 	}
-	if !repeat && !n.polls && (changes(n.kind) || n.kind == trajectory.KindExecute) {
+	if !repeat && c.mayChange {
 		t.changes++
 	}
 	if changes(n.kind) {
@@ -212,9 +213,9 @@ func (t *tally) closeTurn() *turnFacts {
 		delete(t.agents, name)
 	}
 	clear(t.starts)
-	closed := t.turn
-	t.recent.push(&closed)
-	return &closed
+	t.closed = t.turn
+	t.recent.push(&t.closed)
+	return &t.closed
 }
 
 // progress is the counts as they stand.
@@ -223,7 +224,7 @@ func (t *tally) progress() RunProgress {
 	var more map[string]bool
 	for _, end := range t.early {
 		n := natureByName(end.Name, end.Arguments)
-		if c := newCallFacts(&end, n); !n.polls {
+		if c := newCallFacts(&end, n); !n.polls && !c.waits {
 			if repeated, _ := t.recent.has(c.print); repeated {
 				p.Repeats++
 			}
@@ -289,15 +290,17 @@ func (t *tally) addChild(e *trajectory.Event) {
 	}
 }
 
-func (t *tally) endAgents(b *trajectory.CallEnd) {
-	spent := b.Children.Turns > 0 || b.Children.InputTokens > 0 || b.Children.OutputTokens > 0
-	if len(t.agents) == 0 && b.Agents == 0 && !spent {
-		return
+// saysOfAgents takes what a call itself says of its child runs, which goes before
+// what they show. It returns nil when there is nothing to say.
+func (t *tally) saysOfAgents(turn int, id string, agents int, spent stats.RunStats) *delegated {
+	if len(t.agents) == 0 && agents == 0 && spent.Turns == 0 && spent.InputTokens == 0 && spent.OutputTokens == 0 {
+		return nil
 	}
-	d := t.delegated(trajectory.AgentName(b.Turn, b.ID))
-	t.changes += max(b.Agents-max(d.started, d.said), 0)
-	d.said, d.spend, d.ended = max(d.said, b.Agents), b.Children, true
+	d := t.delegated(trajectory.AgentName(turn, id))
+	t.changes += max(agents-max(d.started, d.said), 0)
+	d.said, d.spend = max(d.said, agents), spent
 	d.spend.ToolTimeBreakdown = nil // adding it up is the only part that is not free
+	return d
 }
 
 // spend is what was spent so far, by open calls too.

@@ -56,6 +56,13 @@ func TestNoticesOncePerOrderOfMagnitude(t *testing.T) {
 				s.does(readOf(fmt.Sprint(i), "x"))
 			}
 		}, []string{"Done so far: ", "Nothing has changed in this run for the last 9.0 million tokens. ", "Nothing has changed in this run for the last 99.0 million tokens. "}},
+		{"a run that worked once, then with tools that say nothing of themselves", func(s *story, i int) {
+			if i == 0 {
+				s.does(editOf("a", "x"))
+			} else {
+				s.does(act{tool: "create_ticket", arguments: fmt.Sprintf(`{"n":%d}`, i)})
+			}
+		}, []string{"Done so far: ", "Done so far: ", "Done so far: "}},
 		{"a run that runs the same", func(s *story, _ int) { s.does(command("ls", "a")) }, []string{"This run is going in circles. ", "This run is going in circles. ", "This run is going in circles. "}},
 	} {
 		s := costly(50_000)
