@@ -43,6 +43,9 @@ type Tool struct {
 	Alone bool
 	// Polls says that asking the same again is the tool's job.
 	Polls bool
+	// Identity says what makes two calls the same, for whoever watches for
+	// repetition; nil is the arguments. It must be pure; one that panics says nothing.
+	Identity func(Call) string
 	// Timeout bounds one call; zero and negative are no limit. A call that exceeds
 	// it has failed and the run goes on.
 	Timeout time.Duration
@@ -70,6 +73,14 @@ func (t Tool) definition() (turn.WireToolDefinition, error) {
 		return turn.WireToolDefinition{}, errors.New("there is no Run")
 	}
 	return turn.FunctionTool(t.Name, t.Description, t.Schema)
+}
+
+func (t *Tool) identity(c Call) (id string) {
+	if t.Identity == nil {
+		return ""
+	}
+	defer func() { _ = recover() }()
+	return t.Identity(c)
 }
 
 // PlanTool lets the model keep the run's plan.
