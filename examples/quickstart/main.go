@@ -178,7 +178,7 @@ func (h *host) work(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, h.timeout)
 	defer cancel()
 	res, err := loop.RunToolLoop(ctx, []turn.TranscriptMessage{turn.System(system), turn.User(h.task)}, loop.Options{
-		Turn:          newModel(h.endpoint),
+		Turn:          newModel(h.endpoint, &h.p),
 		Tools:         h.ws.tools(),
 		MaxIterations: h.turns,
 		Record:        h.p.record,

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,13 +16,16 @@ import (
 	"github.com/pawl-dev/pawl/plan"
 	"github.com/pawl-dev/pawl/trajectory"
 	"github.com/pawl-dev/pawl/turn"
+	"github.com/pawl-dev/pawl/turn/chat"
 )
 
-// printer shows a run as it happens. Its record is the loop's recorder.
+// printer shows a run as it happens: its record is told of each entry, its delta
+// of each piece of a reply that streams in.
 type printer struct {
 	mu    sync.Mutex
 	out   io.Writer
 	turns int
+	begun bool // the reply that streams in has a line of its own
 }
 
 func (p *printer) printf(format string, args ...any) { fmt.Fprintf(p.out, format, args...) }
@@ -57,14 +61,46 @@ func (p *printer) record(e trajectory.Event) error {
 	return nil
 }
 
+// delta shows what the model says as it comes. Calls are shown when they ran.
+func (p *printer) delta(_ context.Context, d chat.Delta) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if d.Kind == chat.Text {
+		p.begin()
+		p.printf("%s", indent(d.Text))
+	}
+}
+
+// observe tells of an attempt that failed and is made again.
+func (p *printer) observe(_ context.Context, r chat.Report) {
+	if r.Retrying {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.printf("  …  the model did not answer (%v); again in %s\n", r.Err, short(r.RetryIn))
+	}
+}
+
+func (p *printer) begin() {
+	if !p.begun {
+		p.begun = true
+		p.printf("\nTurn %d  ", p.turns+1)
+	}
+}
+
 func (p *printer) reply(text string, t *trajectory.Turn) {
-	p.turns++
-	p.printf("\nTurn %d  %s\n", p.turns, indent(text))
-	cached := ""
+	if !p.begun {
+		p.begin()
+		p.printf("%s", indent(text))
+	}
+	p.turns, p.begun = p.turns+1, false
+	cached, first := "", ""
 	if t.Usage.CachedInputTokens != nil {
 		cached = fmt.Sprintf(" (%d cached)", *t.Usage.CachedInputTokens)
 	}
-	p.printf("     %d tokens in%s, %d out, %s\n", t.Usage.InputTokens, cached, t.Usage.OutputTokens, short(t.Timings.Generation))
+	if t.Timings.TTFT != nil {
+		first = fmt.Sprintf(" (%s to the first token)", short(*t.Timings.TTFT))
+	}
+	p.printf("\n     %d tokens in%s, %d out, %s%s\n", t.Usage.InputTokens, cached, t.Usage.OutputTokens, short(t.Timings.Generation), first)
 }
 
 func (p *printer) callEnd(c trajectory.CallEnd) {
