@@ -6,14 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/pawl-dev/pawl/loop"
 	"github.com/pawl-dev/pawl/plan"
+	"github.com/pawl-dev/pawl/progress"
 	"github.com/pawl-dev/pawl/trajectory"
 	"github.com/pawl-dev/pawl/turn"
 	"github.com/pawl-dev/pawl/turn/chat"
@@ -24,21 +22,32 @@ import (
 type printer struct {
 	mu    sync.Mutex
 	out   io.Writer
+	watch *progress.Watch
 	turns int
-	begun bool // the reply that streams in has a line of its own
+	said  string // of the progress
+	begun bool   // the reply that streams in has a line of its own
 }
 
 func (p *printer) printf(format string, args ...any) { fmt.Fprintf(p.out, format, args...) }
 
 func (p *printer) intro(h *host) {
 	p.printf("Directory  %s\n", h.ws.dir)
-	p.printf("Task       %s\n", h.task)
+	if h.task != "" {
+		p.printf("Task       %s\n", h.task)
+	}
 	if h.endpoint.standin {
 		p.printf("Model      a stand-in at %s: a small rule-based program that reacts to\n", h.url)
 		p.printf("           what the tools return. It is no language model. Set OPENAI_API_KEY to use one.\n")
 		return
 	}
 	p.printf("Model      %s at %s\n", h.model, h.url)
+}
+
+// notice is said between two turns.
+func (p *printer) notice(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.printf("\n  !  %s\n", text)
 }
 
 func (p *printer) record(e trajectory.Event) error {
@@ -83,6 +92,11 @@ func (p *printer) observe(_ context.Context, r chat.Report) {
 func (p *printer) begin() {
 	if !p.begun {
 		p.begun = true
+		_, progressed := p.watch.Progress()
+		if text := progress.DescribeProgress(progressed); text != p.said {
+			p.said = text
+			p.printf("     so far: %s\n", text)
+		}
 		p.printf("\nTurn %d  ", p.turns+1)
 	}
 }
@@ -131,36 +145,6 @@ func subject(arguments string) string {
 	var a struct{ Path, Pattern, Command string }
 	_ = json.Unmarshal([]byte(arguments), &a) // what it cannot read it does not show
 	return clip(strings.Join(strings.Fields(cmp.Or(a.Command, a.Pattern, a.Path)), " "), 42)
-}
-
-func (p *printer) result(res loop.Result, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.printf("\nStopped: %s", cmp.Or(string(res.StopReason), "by a failure"))
-	switch {
-	case err != nil:
-		p.printf(" (%s): %v", loop.ClassifyRunFailure(err), err)
-	case res.Cause != nil:
-		p.printf(" (%v)", res.Cause)
-	}
-	p.printf("\n")
-	s := res.Total()
-	p.printf("  turns       %d\n  tool calls  %d\n", s.Turns, s.ToolCalls)
-	p.printf("  tokens      %d in (%d cached), %d out\n", s.InputTokens, s.CachedInputTokens, s.OutputTokens)
-	if s.Turns > s.Unpriced {
-		p.printf("  cost        %v cents\n", s.Cost)
-	}
-	rate := ""
-	if r, ok := s.OutputTokensPerSecond(); ok {
-		rate = fmt.Sprintf(" (%.0f tokens out a second)", r)
-	}
-	p.printf("  model time  %s%s\n  tool time   %s\n", short(s.ModelTime), rate, short(s.ToolTime))
-	for _, name := range slices.Sorted(maps.Keys(s.ToolTimeBreakdown)) {
-		p.printf("    %-12s %9s\n", name, short(s.ToolTimeBreakdown[name]))
-	}
-	for _, c := range res.Abandoned {
-		p.printf("  still running when it was left: %s\n", c.Name)
-	}
 }
 
 // short rounds a duration to what a person reads.
