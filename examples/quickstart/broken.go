@@ -22,11 +22,13 @@ var shipped embed.FS
 // nothing.
 var offline = []string{"GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off", "GOTOOLCHAIN=local"}
 
-// brokenModule is a fresh copy of the broken module.
+const tempPrefix = "pawl-quickstart-"
+
+// brokenModule is a copy of the broken module.
 type brokenModule struct{ dir string }
 
 func newBrokenModule() (*brokenModule, error) {
-	dir, err := os.MkdirTemp("", "pawl-quickstart-")
+	dir, err := os.MkdirTemp("", tempPrefix)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +38,24 @@ func newBrokenModule() (*brokenModule, error) {
 	return &brokenModule{dir}, unpack(dir, func(string) bool { return true })
 }
 
-func (m *brokenModule) remove() error { return os.RemoveAll(m.dir) }
+// isBrokenModule tells a copy that an earlier run left.
+func isBrokenModule(w *workspace) bool {
+	want, err := shipped.ReadFile("module/go.mod.txt")
+	if err != nil {
+		return false
+	}
+	got, err := w.text("go.mod")
+	return err == nil && got == string(want)
+}
+
+// remove takes away a copy that this program made, and no other.
+func (m *brokenModule) remove() error {
+	temp, err := filepath.EvalSymlinks(os.TempDir())
+	if err != nil || filepath.Dir(m.dir) != temp || !strings.HasPrefix(filepath.Base(m.dir), tempPrefix) {
+		return err
+	}
+	return os.RemoveAll(m.dir)
+}
 
 func unpack(dir string, want func(name string) bool) error {
 	return fs.WalkDir(shipped, "module", func(p string, d fs.DirEntry, err error) error {

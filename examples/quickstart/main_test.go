@@ -34,6 +34,7 @@ func TestItMendsTheBrokenModule(t *testing.T) {
 		"[>] Run the tests", "[x] See all tests pass", // the plan
 		"list_files", "read_file", "search", "edit_file", "run_command", "update_plan",
 		"the old text occurs 2 times", // an edit that fails
+		"     so far: 3 files changed, 1 command run, all 6 steps finished",
 		"That did not help, so I take it back.",
 		"Stopped: done", "tool time", "tokens",
 		"Check: go test passes, with the tests as they were shipped.",
@@ -64,16 +65,15 @@ func serve(t *testing.T, before func(n int32)) (getenv func(string) string) {
 
 func TestTheSameProgramWorksWithAServerAndADirectoryOfTheUsers(t *testing.T) {
 	needsGo(t)
-	m, err := newBrokenModule()
-	require.NoError(t, err)
-	defer m.remove()
+	dir := t.TempDir()
+	require.NoError(t, unpack(dir, func(string) bool { return true }))
 	var out bytes.Buffer
-	require.Zero(t, run(t.Context(), []string{"-dir", m.dir, "Get", "the tests to pass."}, serve(t, func(int32) {}), &out), &out)
+	require.Zero(t, run(t.Context(), []string{"-dir", dir, "Get", "the tests to pass."}, serve(t, func(int32) {}), &out), &out)
 	require.Contains(t, out.String(), "Task       Get the tests to pass.")
 	require.Contains(t, out.String(), "Model      m-1 at http://127.0.0.1:")
 	require.NotContains(t, out.String(), "language model")
 	cmd := exec.Command("go", "test", "./...")
-	cmd.Dir, cmd.Env = m.dir, append(os.Environ(), offline...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), offline...)
 	output, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(output))
 }
@@ -103,21 +103,33 @@ func TestWhatCannotBeDone(t *testing.T) {
 	require.Contains(t, out.String(), "usage: quickstart")
 }
 
-func TestAnInterruptEndsTheRunWithItsStatistics(t *testing.T) {
+// interrupted is a run that ends while the model is asked for the nth time. It
+// returns the directory that it leaves.
+func interrupted(t *testing.T, nth int32, out *bytes.Buffer) (dir string) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	getenv := serve(t, func(n int32) {
-		if n == 2 {
+		if n == nth {
 			interrupt()
 		}
 	})
+	require.Equal(t, 1, run(ctx, nil, getenv, out), out)
+	left, err := filepath.Glob(filepath.Join(os.TempDir(), tempPrefix+"*"))
+	require.NoError(t, err)
+	require.Len(t, left, 1)
+	return left[0]
+}
+
+func TestAnInterruptEndsTheRunWithItsStatistics(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
 	var out bytes.Buffer
-	require.Equal(t, 1, run(ctx, nil, getenv, &out))
-	require.Contains(t, out.String(), "Stopped: aborted (context canceled)\n  turns       1\n  tool calls  2\n")
+	interrupted(t, 2, &out)
+	require.Contains(t, out.String(), "Stopped: aborted (context canceled)\n  achieved    nothing\n  turns       1\n  tool calls  2\n")
 	require.NotContains(t, out.String(), "Check:")
 }
 
 func TestATimeLimitAndATurnLimitAreSaid(t *testing.T) {
 	needsGo(t)
+	t.Setenv("TMPDIR", t.TempDir())
 	var out bytes.Buffer
 	require.Equal(t, 1, run(t.Context(), []string{"-turns", "1"}, noEnvironment, &out))
 	require.Contains(t, out.String(), "Stopped: iteration_limit\n")
@@ -153,4 +165,12 @@ func TestTheCheckUsesTheTestsAsTheyWereShipped(t *testing.T) {
 	h := &host{ws: ws, broken: m, p: printer{out: &out}}
 	require.False(t, h.check(t.Context()))
 	require.Contains(t, out.String(), `Grade(90) = "B", want "A"`)
+}
+
+func TestANoticeComesWhenItIsAskedFor(t *testing.T) {
+	needsGo(t)
+	t.Setenv("TMPDIR", t.TempDir())
+	var out bytes.Buffer
+	require.Zero(t, run(t.Context(), []string{"-notice-at", "4000"}, noEnvironment, &out), &out)
+	require.Equal(t, 1, strings.Count(out.String(), "  !  Done so far: "))
 }

@@ -2,12 +2,13 @@ package main
 
 import (
 	"cmp"
-	"context"
-	"errors"
+	"net/netip"
+	"net/url"
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 	"github.com/pawl-dev/pawl/turn"
+	"github.com/pawl-dev/pawl/turn/chat"
 )
 
 // endpoint is a chat-completions server and the model on it.
@@ -25,29 +26,22 @@ func fromEnvironment(getenv func(string) string) (endpoint, bool) {
 	return endpoint{url: cmp.Or(url, defaultURL), key: key, model: cmp.Or(getenv("PAWL_MODEL"), defaultModel)}, key != "" || url != ""
 }
 
-func (e endpoint) service() openai.ChatCompletionService {
+// newModel streams. The service is built by hand: the SDK's NewClient would send
+// what other OPENAI_ variables hold to whatever server this is.
+func newModel(e endpoint, p *printer) turn.TurnFn {
 	options := []option.RequestOption{option.WithBaseURL(e.url)}
 	if e.key != "" {
 		options = append(options, option.WithAPIKey(e.key))
 	}
-	return openai.NewChatCompletionService(options...)
+	return chat.New(openai.NewChatCompletionService(options...), e.model, chat.Options{OnDelta: p.delta, Observe: p.observe})
 }
 
-// newModel is the plainest TurnFn there is: one request, one reply.
-func newModel(e endpoint) turn.TurnFn {
-	service := e.service()
-	return func(ctx context.Context, messages []turn.TranscriptMessage, tools []turn.WireToolDefinition) (turn.ModelTurnResult, error) {
-		c, err := service.New(ctx, openai.ChatCompletionNewParams{Model: e.model, Messages: messages, Tools: tools})
-		if err != nil {
-			return turn.ModelTurnResult{}, err
-		}
-		if len(c.Choices) == 0 {
-			return turn.ModelTurnResult{}, errors.New("the server gave no choice")
-		}
-		u := turn.Usage{InputTokens: c.Usage.PromptTokens, OutputTokens: c.Usage.CompletionTokens}
-		if cached := c.Usage.PromptTokensDetails; cached.JSON.CachedTokens.Valid() {
-			u.CachedInputTokens = &cached.CachedTokens
-		}
-		return turn.ModelTurnResult{Message: c.Choices[0].Message, Usage: u, Finish: c.Choices[0].FinishReason, Model: c.Model}, nil
+// local reports a model on this machine, which costs no money.
+func (e endpoint) local() bool {
+	u, err := url.Parse(e.url)
+	if err != nil {
+		return false
 	}
+	address, err := netip.ParseAddr(u.Hostname())
+	return u.Hostname() == "localhost" || err == nil && address.IsLoopback()
 }

@@ -2,39 +2,52 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/pawl-dev/pawl/loop"
 	"github.com/pawl-dev/pawl/plan"
+	"github.com/pawl-dev/pawl/progress"
 	"github.com/pawl-dev/pawl/trajectory"
 	"github.com/pawl-dev/pawl/turn"
+	"github.com/pawl-dev/pawl/turn/chat"
 )
 
-// printer shows a run as it happens. Its record is the loop's recorder.
+// printer shows a run as it happens: its record is told of each entry, its delta
+// of each piece of a reply that streams in.
 type printer struct {
 	mu    sync.Mutex
 	out   io.Writer
+	watch *progress.Watch
 	turns int
+	said  string // of the progress
+	begun bool   // the reply that streams in has a line of its own
 }
 
 func (p *printer) printf(format string, args ...any) { fmt.Fprintf(p.out, format, args...) }
 
 func (p *printer) intro(h *host) {
 	p.printf("Directory  %s\n", h.ws.dir)
-	p.printf("Task       %s\n", h.task)
+	if h.task != "" {
+		p.printf("Task       %s\n", h.task)
+	}
 	if h.endpoint.standin {
 		p.printf("Model      a stand-in at %s: a small rule-based program that reacts to\n", h.url)
 		p.printf("           what the tools return. It is no language model. Set OPENAI_API_KEY to use one.\n")
 		return
 	}
 	p.printf("Model      %s at %s\n", h.model, h.url)
+}
+
+// notice is said between two turns.
+func (p *printer) notice(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.printf("\n  !  %s\n", text)
 }
 
 func (p *printer) record(e trajectory.Event) error {
@@ -57,14 +70,51 @@ func (p *printer) record(e trajectory.Event) error {
 	return nil
 }
 
+// delta shows what the model says as it comes. Calls are shown when they ran.
+func (p *printer) delta(_ context.Context, d chat.Delta) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if d.Kind == chat.Text {
+		p.begin()
+		p.printf("%s", indent(d.Text))
+	}
+}
+
+// observe tells of an attempt that failed and is made again.
+func (p *printer) observe(_ context.Context, r chat.Report) {
+	if r.Retrying {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.printf("  …  the model did not answer (%v); again in %s\n", r.Err, short(r.RetryIn))
+	}
+}
+
+func (p *printer) begin() {
+	if !p.begun {
+		p.begun = true
+		_, progressed := p.watch.Progress()
+		if text := progress.DescribeProgress(progressed); text != p.said {
+			p.said = text
+			p.printf("     so far: %s\n", text)
+		}
+		p.printf("\nTurn %d  ", p.turns+1)
+	}
+}
+
 func (p *printer) reply(text string, t *trajectory.Turn) {
-	p.turns++
-	p.printf("\nTurn %d  %s\n", p.turns, indent(text))
-	cached := ""
+	if !p.begun {
+		p.begin()
+		p.printf("%s", indent(text))
+	}
+	p.turns, p.begun = p.turns+1, false
+	cached, first := "", ""
 	if t.Usage.CachedInputTokens != nil {
 		cached = fmt.Sprintf(" (%d cached)", *t.Usage.CachedInputTokens)
 	}
-	p.printf("     %d tokens in%s, %d out, %s\n", t.Usage.InputTokens, cached, t.Usage.OutputTokens, short(t.Timings.Generation))
+	if t.Timings.TTFT != nil {
+		first = fmt.Sprintf(" (%s to the first token)", short(*t.Timings.TTFT))
+	}
+	p.printf("\n     %d tokens in%s, %d out, %s%s\n", t.Usage.InputTokens, cached, t.Usage.OutputTokens, short(t.Timings.Generation), first)
 }
 
 func (p *printer) callEnd(c trajectory.CallEnd) {
@@ -95,36 +145,6 @@ func subject(arguments string) string {
 	var a struct{ Path, Pattern, Command string }
 	_ = json.Unmarshal([]byte(arguments), &a) // what it cannot read it does not show
 	return clip(strings.Join(strings.Fields(cmp.Or(a.Command, a.Pattern, a.Path)), " "), 42)
-}
-
-func (p *printer) result(res loop.Result, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.printf("\nStopped: %s", cmp.Or(string(res.StopReason), "by a failure"))
-	switch {
-	case err != nil:
-		p.printf(" (%s): %v", loop.ClassifyRunFailure(err), err)
-	case res.Cause != nil:
-		p.printf(" (%v)", res.Cause)
-	}
-	p.printf("\n")
-	s := res.Total()
-	p.printf("  turns       %d\n  tool calls  %d\n", s.Turns, s.ToolCalls)
-	p.printf("  tokens      %d in (%d cached), %d out\n", s.InputTokens, s.CachedInputTokens, s.OutputTokens)
-	if s.Turns > s.Unpriced {
-		p.printf("  cost        %v cents\n", s.Cost)
-	}
-	rate := ""
-	if r, ok := s.OutputTokensPerSecond(); ok {
-		rate = fmt.Sprintf(" (%.0f tokens out a second)", r)
-	}
-	p.printf("  model time  %s%s\n  tool time   %s\n", short(s.ModelTime), rate, short(s.ToolTime))
-	for _, name := range slices.Sorted(maps.Keys(s.ToolTimeBreakdown)) {
-		p.printf("    %-12s %9s\n", name, short(s.ToolTimeBreakdown[name]))
-	}
-	for _, c := range res.Abandoned {
-		p.printf("  still running when it was left: %s\n", c.Name)
-	}
 }
 
 // short rounds a duration to what a person reads.
