@@ -32,7 +32,7 @@ func newRecorded() recorded {
 	for n := range 3 {
 		var calls []turn.Call
 		for i := range r.wide {
-			calls = append(calls, turn.Call{ID: fmt.Sprint("c", i), Name: names[(n*6+i)%len(names)], Arguments: fmt.Sprintf(`{"n":%d,"i":%d}`, n, i)})
+			calls = append(calls, turn.Call{ID: fmt.Sprint("c", i), Name: names[((2-n)*6+i)%len(names)], Arguments: fmt.Sprintf(`{"n":%d,"i":%d}`, n, i)})
 		}
 		r.replies = append(r.replies, calls)
 	}
