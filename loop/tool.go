@@ -61,6 +61,8 @@ func (t Tool) Definition() turn.WireToolDefinition {
 	return d
 }
 
+var errNoRun = errors.New("there is no Run")
+
 var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 func (t Tool) definition() (turn.WireToolDefinition, error) {
@@ -70,7 +72,7 @@ func (t Tool) definition() (turn.WireToolDefinition, error) {
 	case !toolName.MatchString(t.Name):
 		return turn.WireToolDefinition{}, fmt.Errorf("the name %.80q is not 1 to 64 letters, digits, _ and -", t.Name)
 	case t.Run == nil:
-		return turn.WireToolDefinition{}, errors.New("there is no Run")
+		return turn.WireToolDefinition{}, errNoRun
 	}
 	return turn.FunctionTool(t.Name, t.Description, t.Schema)
 }

@@ -1,8 +1,10 @@
 package loop
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -22,6 +24,10 @@ import (
 //
 // When In has no schema the tool is unusable, and [RunToolLoop] says why.
 func NewTool[In, Out any](t Tool, run func(context.Context, In) (Out, error)) Tool {
+	if run == nil {
+		t.err = errNoRun
+		return t
+	}
 	schema, err := schemaFor[In](t.Schema)
 	if err != nil {
 		t.err = err
@@ -37,18 +43,11 @@ func NewTool[In, Out any](t Tool, run func(context.Context, In) (Out, error)) To
 			t.err = fmt.Errorf("schema: %w", err)
 			return t
 		}
-	}
-	t.check = func(arguments string) error {
-		var v any
-		if err := json.Unmarshal([]byte(arguments), &v); err != nil {
-			return err
+		if len(schema.Properties) == 0 { // some servers refuse an object schema without the word
+			t.Schema = bytes.Replace(t.Schema, []byte(`{"type":"object"`), []byte(`{"type":"object","properties":{}`), 1)
 		}
-		if err := resolved.Validate(v); err != nil {
-			return schemaError(err)
-		}
-		var in In
-		return json.Unmarshal([]byte(arguments), &in)
 	}
+	t.check = func(arguments string) error { return checkArguments[In](resolved, arguments) }
 	t.Run = func(ctx context.Context, call Call) (Output, error) {
 		var in In
 		if err := json.Unmarshal([]byte(call.Arguments), &in); err != nil {
@@ -73,6 +72,9 @@ func schemaFor[In any](given json.RawMessage) (*jsonschema.Schema, error) {
 		if err != nil {
 			return nil, fmt.Errorf("no schema for %T: %w", *new(In), err)
 		}
+		if reflect.TypeFor[In]().Kind() == reflect.Pointer && len(s.Types) > 0 {
+			s.Type, s.Types = s.Types[len(s.Types)-1], nil // arguments are never null
+		}
 		return s, nil
 	}
 	s := new(jsonschema.Schema)
@@ -82,11 +84,55 @@ func schemaFor[In any](given json.RawMessage) (*jsonschema.Schema, error) {
 	return s, nil
 }
 
-// schemaError takes the words off that are no use to a model.
+// checkArguments says what a model has to mend. It decodes too, since a schema
+// knows neither Go's number types nor what an UnmarshalJSON refuses.
+func checkArguments[In any](schema *jsonschema.Resolved, arguments string) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = errors.New("reading them panicked: " + oneLine(p))
+		}
+	}()
+	var v any
+	if err := json.Unmarshal([]byte(arguments), &v); err != nil {
+		return err
+	}
+	if err := schema.Validate(v); err != nil {
+		return schemaError(err)
+	}
+	var in In
+	err = json.Unmarshal([]byte(arguments), &in)
+	var kind *json.UnmarshalTypeError
+	if errors.As(err, &kind) {
+		return fmt.Errorf("property %s: %s does not fit %s", kind.Field, kind.Value, kind.Type.Kind())
+	}
+	return err
+}
+
+// schemaError keeps the innermost place, in the words of the arguments rather
+// than of the schema: "property where.row: …".
 func schemaError(err error) error {
-	text := strings.TrimPrefix(err.Error(), "validating root: ")
-	text = strings.ReplaceAll(text, "validating /properties/", "property ")
-	return fmt.Errorf("%s", text)
+	place, text := "", err.Error()
+	for strings.HasPrefix(text, "validating ") {
+		var ok bool
+		if place, text, ok = strings.Cut(strings.TrimPrefix(text, "validating "), ": "); !ok {
+			return err
+		}
+	}
+	path, isName := "", false
+	for part := range strings.SplitSeq(place, "/") {
+		switch {
+		case isName:
+			path, isName = path+"."+part, false
+		case part == "properties":
+			isName = true
+		case part == "items":
+			path += "[]"
+		}
+	}
+	if path == "" {
+		return errors.New(text)
+	}
+	return fmt.Errorf("property %s: %s", strings.TrimPrefix(path, "."), text)
 }
 
 func encode(out any) (Output, error) {

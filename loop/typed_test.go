@@ -1,0 +1,194 @@
+package loop_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/pawl-dev/pawl/loop"
+	"github.com/pawl-dev/pawl/trajectory"
+	"github.com/pawl-dev/pawl/turn"
+)
+
+type editIn struct {
+	Zone  string  `json:"zone" jsonschema:"where it applies"`
+	Path  string  `json:"path"`
+	Lines []int   `json:"lines,omitempty"`
+	Mode  *string `json:"mode,omitempty"`
+	Where struct {
+		Row, Column int
+	} `json:"where"`
+}
+
+const editSchema = `{"type":"object","properties":{"zone":{"type":"string","description":"where it applies"},"path":{"type":"string"},` +
+	`"lines":{"type":["null","array"],"items":{"type":"integer"}},"mode":{"type":["null","string"]},` +
+	`"where":{"type":"object","properties":{"Row":{"type":"integer"},"Column":{"type":"integer"}},"required":["Row","Column"],"additionalProperties":false}},` +
+	`"required":["zone","path","where"],"additionalProperties":false}`
+
+// The schema refuses other properties at every depth, and the properties go out
+// in the order in which the struct declares them, on every marshalling.
+func TestTypedSchemaIsStrictAndKeepsItsOrder(t *testing.T) {
+	value := loop.NewTool(loop.Tool{Name: "edit", Description: "Edit it."}, func(context.Context, editIn) (string, error) { return "", nil })
+	pointer := loop.NewTool(loop.Tool{Name: "edit", Description: "Edit it."}, func(context.Context, *editIn) (string, error) { return "", nil })
+	for range 20 {
+		require.Equal(t, `{"type":"function","function":{"name":"edit","description":"Edit it.","parameters":`+editSchema+`}}`, jsonOf(t, value.Definition()))
+	}
+	require.Equal(t, editSchema, string(pointer.Schema))
+	require.Equal(t, `{"type":"object","properties":{},"additionalProperties":false}`,
+		string(loop.NewTool(loop.Tool{Name: "now"}, func(context.Context, struct{}) (string, error) { return "", nil }).Schema))
+}
+
+// A schema that the host wrote goes out as it is, and is what arguments are
+// checked against.
+func TestTypedToolKeepsAGivenSchema(t *testing.T) {
+	given := json.RawMessage(`{"type":"object","properties":{"z":{"type":"string","enum":["a","b"]},"a":{"type":"string"}},"required":["z"],"additionalProperties":false}`)
+	tool := loop.NewTool(loop.Tool{Name: "pick", Schema: given}, func(_ context.Context, in map[string]string) (map[string]string, error) { return in, nil })
+	require.Contains(t, jsonOf(t, tool.Definition()), string(given))
+	text, status, _ := callOnce(t, tool, `{"z":"c"}`)
+	require.Equal(t, trajectory.BadArguments, status)
+	require.Contains(t, text, "property z: enum: c does not equal any of: [a b]")
+	text, _, _ = callOnce(t, tool, `{"z":"a"}`)
+	require.Equal(t, `{"z":"a"}`, text)
+}
+
+// callOnce runs one call of a tool by a model, and returns its result and status.
+func callOnce(t *testing.T, tool loop.Tool, arguments string) (text string, status trajectory.Status, res loop.Result) {
+	t.Helper()
+	o := loop.Options{Tools: []loop.Tool{tool}}
+	o.Turn = replies(turn.Assistant("", turn.Call{ID: "a", Name: tool.Name, Arguments: arguments}), turn.Assistant("done"))
+	o.Record = func(e trajectory.Event) error {
+		if b, ok := e.Body.(trajectory.CallEnd); ok {
+			text, status = turn.Text(b.Message), b.Status
+		}
+		return nil
+	}
+	res, err := loop.RunToolLoop(t.Context(), []turn.TranscriptMessage{turn.User("Go.")}, o)
+	require.NoError(t, err)
+	return text, status, res
+}
+
+// replies is a model that says these things in turn.
+func replies(messages ...turn.AssistantTurnMessage) turn.TurnFn {
+	n := 0
+	return func(context.Context, []turn.TranscriptMessage, []turn.WireToolDefinition) (turn.ModelTurnResult, error) {
+		if n == len(messages) {
+			return turn.ModelTurnResult{}, errors.New("the model was asked once more than it has replies")
+		}
+		n++
+		return turn.ModelTurnResult{Message: messages[n-1]}, nil
+	}
+}
+
+// moody panics or refuses when it is read.
+type moody string
+
+func (m *moody) UnmarshalJSON(data []byte) error {
+	switch string(data) {
+	case `"panic"`:
+		panic("bad mood")
+	case `"refuse"`:
+		return errors.New("not today")
+	}
+	return json.Unmarshal(data, (*string)(m))
+}
+
+// What is wrong with arguments is said in the model's own terms: where, what was
+// found, what is wanted. The call never reaches the tool and counts as nothing.
+func TestTypedArgumentErrorsTellTheModelWhatToMend(t *testing.T) {
+	ran := 0
+	edit := loop.NewTool(loop.Tool{Name: "edit"}, func(context.Context, editIn) (string, error) { ran++; return "edited", nil })
+	mood := loop.NewTool(loop.Tool{Name: "mood", Schema: json.RawMessage(`{"type":"object"}`)}, func(_ context.Context, in struct{ M moody }) (string, error) { ran++; return "good", nil })
+	for _, c := range []struct {
+		tool            loop.Tool
+		arguments, want string
+	}{
+		{edit, `{}`, `required: missing properties: ["zone" "path" "where"]`},
+		{edit, `{"zone":"z","path":"p"}`, `required: missing properties: ["where"]`},
+		{edit, `{"zone":"z","path":7,"where":{"Row":1,"Column":2}}`, `property path: type: 7 has type "integer", want "string"`},
+		{edit, `{"zone":"z","path":"p","where":{"Row":1,"Column":2},"extra":1}`, `unexpected additional properties ["extra"]`},
+		{edit, `{"zone":"z","path":"p","where":{"Row":1}}`, `property where: required: missing properties: ["Column"]`},
+		{edit, `{"zone":"z","path":"p","where":{"Row":1.5,"Column":2}}`, `property where.Row: type: 1.5 has type "number", want "integer"`},
+		{edit, `{"zone":"z","path":"p","lines":["x"],"where":{"Row":1,"Column":2}}`, `property lines[]: type: x has type "string", want "integer"`},
+		{edit, `{"zone":"z","path":"p","lines":[99999999999999999999],"where":{"Row":1,"Column":2}}`, `property lines: number 99999999999999999999 does not fit int`},
+		{mood, `{"M":"refuse"}`, `not today`},
+		{mood, `{"M":"panic"}`, `reading them panicked: bad mood`},
+	} {
+		text, status, res := callOnce(t, c.tool, c.arguments)
+		require.Equal(t, trajectory.BadArguments, status, c.arguments)
+		require.Equal(t, "This call did not run: its arguments are not valid: "+c.want+". You sent: "+c.arguments, text)
+		require.Zero(t, res.Stats.ToolCalls)
+		require.Empty(t, res.Stats.ToolTimeBreakdown)
+	}
+	require.Zero(t, ran)
+	for _, arguments := range []string{
+		`{"zone":"z","path":"p","where":{"Row":1,"Column":2}}`,
+		`{"zone":"z","path":"p","lines":null,"mode":null,"where":{"Row":1,"Column":2}}`,
+	} {
+		text, status, res := callOnce(t, edit, arguments)
+		require.Equal(t, "edited", text)
+		require.Equal(t, trajectory.OK, status)
+		require.EqualValues(t, 1, res.Stats.ToolCalls)
+	}
+	require.Equal(t, 2, ran)
+}
+
+// typed is the result of a typed tool that returns this.
+func typed[Out any](t *testing.T, out Out, err error) string {
+	t.Helper()
+	tool := loop.NewTool(loop.Tool{Name: "give"}, func(context.Context, struct{}) (Out, error) { return out, err })
+	text, _, _ := callOnce(t, tool, "")
+	return text
+}
+
+func TestTypedOutputs(t *testing.T) {
+	type point struct{ X, Y int }
+	no := errors.New("no")
+	require.Equal(t, "plain <text>", typed(t, "plain <text>", nil))
+	require.Equal(t, "", typed(t, "", nil))
+	require.Equal(t, "an output", typed(t, loop.Output{Text: "an output"}, nil))
+	require.Equal(t, `{"X":1,"Y":2}`, typed(t, point{1, 2}, nil))
+	require.Equal(t, `{"X":0,"Y":0}`, typed(t, point{}, nil), "zero is a result where there is no error")
+	require.Equal(t, `["<a>","b & c"]`, typed(t, []string{"<a>", "b & c"}, nil), "a model reads it as it is")
+	require.Equal(t, "null", typed[*point](t, nil, nil))
+	require.Equal(t, "any text", typed[any](t, "any text", nil))
+	require.Equal(t, "Error: no", typed(t, point{}, no), "the zero value beside an error is no output")
+	require.Equal(t, "Error: no", typed[*point](t, nil, no))
+	require.Equal(t, "Error: no\n\nIts output until then:\n{\"X\":1,\"Y\":0}", typed(t, point{X: 1}, no))
+	require.Equal(t, "Error: no\n\nIts output until then:\nhalf", typed(t, "half", no))
+	require.Contains(t, typed(t, func() {}, nil), "Error: encoding the result: ")
+}
+
+// A typed tool can do what a raw one can: see its call, suspend, be fatal.
+func TestTypedToolSeesItsCall(t *testing.T) {
+	tool := loop.NewTool(loop.Tool{Name: "give"}, func(ctx context.Context, _ struct{}) (string, error) {
+		c, ok := loop.CallFrom(ctx)
+		return fmt.Sprint(c.ID, c.Turn, c.Name, ok), nil
+	})
+	text, _, _ := callOnce(t, tool, "")
+	require.Equal(t, "a1givetrue", text)
+	_, ok := loop.CallFrom(t.Context())
+	require.False(t, ok)
+}
+
+func TestTypedToolsThatCannotBe(t *testing.T) {
+	type cycle struct {
+		Next *cycle `json:"next"`
+	}
+	for want, tool := range map[string]loop.Tool{
+		"there is no Run":             loop.NewTool[editIn, string](loop.Tool{Name: "x"}, nil),
+		"no schema for":               loop.NewTool(loop.Tool{Name: "x"}, func(context.Context, struct{ F func() }) (string, error) { return "", nil }),
+		"cycle detected":              loop.NewTool(loop.Tool{Name: "x"}, func(context.Context, cycle) (string, error) { return "", nil }),
+		`the type is "string"`:        loop.NewTool(loop.Tool{Name: "x"}, func(context.Context, string) (string, error) { return "", nil }),
+		"schema: unexpected end":      loop.NewTool(loop.Tool{Name: "x", Schema: []byte(`{"type":`)}, func(context.Context, struct{}) (string, error) { return "", nil }),
+		`schema: the type is missing`: loop.NewTool(loop.Tool{Name: "x", Schema: []byte(`{}`)}, func(context.Context, struct{}) (string, error) { return "", nil }),
+	} {
+		_, err := loop.RunToolLoop(t.Context(), []turn.TranscriptMessage{turn.User("Go.")}, loop.Options{Turn: replies(), Tools: []loop.Tool{tool}})
+		require.ErrorContains(t, err, want)
+		require.ErrorContains(t, err, "loop: Tools[0] (x): ")
+		require.Zero(t, tool.Definition())
+	}
+}
