@@ -134,7 +134,7 @@ func (o *outlet) close(ctx context.Context) {
 	p := o.panicked
 	o.mu.Unlock()
 	if p != nil {
-		panic(p)
+		panic(p) // the host's own, back where the host can see it
 	}
 }
 

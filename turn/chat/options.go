@@ -114,9 +114,9 @@ const (
 type Kind int
 
 const (
-	Text Kind = iota
-	Reasoning
-	ToolCall
+	Text      Kind = iota // content
+	Reasoning             // reasoning_content
+	ToolCall              // a call's name or arguments
 )
 
 // Delta is one piece of a reply.
