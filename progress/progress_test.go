@@ -40,7 +40,7 @@ func TestSummariseProgress(t *testing.T) {
 		{"a declared kind goes before the name", begin().does(act{tool: "bash", kind: trajectory.KindRead}), progress.RunProgress{Reads: 1}},
 		{"an editor that views", begin().does(act{tool: "str_replace_based_edit_tool", arguments: `{"command":"view","path":"a"}`},
 			act{tool: "str_replace_based_edit_tool", arguments: `{"command":"create","path":"a"}`}), progress.RunProgress{Reads: 1, Edits: 1}},
-		{"the same file, edited twice", begin().does(editOf("a", "1")).does(editOf("./a", "2")).does(editOf("/work/a", "3")),
+		{"the same file, edited twice", begin().does(editOf("a", "1")).does(editOf("./a", "2")).does(editOf("/code/a", "3")),
 			progress.RunProgress{Edits: 3, Files: 1}},
 		{"the latest plan; a dropped step counts in neither", begin().plans(plan.Pending, plan.Pending).plans(plan.Done, plan.Dropped, plan.InProgress),
 			progress.RunProgress{StepsDone: 1, StepsTotal: 2}},
@@ -96,22 +96,22 @@ func TestPathsAreCountedOnce(t *testing.T) {
 		paths     string
 		files     int
 	}{
-		{"relative", "/work", "a.go|./a.go|/work/a.go|sub/../a.go|.//a.go|file:///work/a.go", 1},
-		{"separators", "/work", `sub/a.go|sub\a.go|.\sub\a.go|/work/sub/a.go`, 1},
-		{"a URI with an escape", "/work", "file:///work/my%20file|my file", 1},
-		{"outside", "/work", "../a.go|/a.go|/work/../a.go", 1},
-		{"a name that begins like the folder", "/work", "/workshop/a.go|a.go", 2},
-		{"case matters", "/work", "a.go|A.go", 2},
-		{"the folder itself", "/work", ".|/work|./|/work/", 1},
+		{"relative", "/code", "a.go|./a.go|/code/a.go|sub/../a.go|.//a.go|file:///code/a.go", 1},
+		{"separators", "/code", `sub/a.go|sub\a.go|.\sub\a.go|/code/sub/a.go`, 1},
+		{"a URI with an escape", "/code", "file:///code/my%20file|my file", 1},
+		{"outside", "/code", "../a.go|/a.go|/code/../a.go", 1},
+		{"a name that begins like the folder", "/code", "/codeshop/a.go|a.go", 2},
+		{"case matters", "/code", "a.go|A.go", 2},
+		{"the folder itself", "/code", ".|/code|./|/code/", 1},
 		{"at the root", "/", "/a|a|./a", 1},
-		{"a trailing slash", "/work/", "/work/a|a", 1},
+		{"a trailing slash", "/code/", "/code/a|a", 1},
 		{"no folder known", "", "a|./a|b/../a|/a", 2},
 		{"a relative folder says nothing", "x", "a|./a", 1},
-		{"a drive", `C:\Work`, `a.go|C:\Work\a.go|c:/work/a.go|C:\work\.\A.GO|\work\a.go|\\?\C:\Work\a.go|file:///C:/Work/a.go`, 1},
-		{"another drive", `C:\Work`, `D:\Work\a.go|a.go|d:/work/A.go`, 2},
+		{"a drive", `C:\Code`, `a.go|C:\Code\a.go|c:/code/a.go|C:\code\.\A.GO|\code\a.go|\\?\C:\Code\a.go|file:///C:/Code/a.go`, 1},
+		{"another drive", `C:\Code`, `D:\Code\a.go|a.go|d:/code/A.go`, 2},
 		{"a share", `\\host\share\w`, `\\host\share\w\a|a|//HOST/share/w/a|\\?\UNC\host\share\w\a`, 1},
 		{"a drive without a known folder", "", `C:\a|c:/a`, 1},
-		{"nothing", "/work", "", 0},
+		{"nothing", "/code", "", 0},
 	} {
 		s := &story{}
 		s.put(trajectory.RunStart{Cwd: c.cwd})

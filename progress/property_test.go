@@ -30,7 +30,7 @@ func drawAct(t *rapid.T) act {
 		agents:    max(0, rapid.IntRange(-6, 3).Draw(t, "agents")),
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "paths") {
-		a.paths = append(a.paths, rapid.SampledFrom([]string{"a", "./a", "/work/a", "b", `sub\c`, "sub/c"}).Draw(t, "path"))
+		a.paths = append(a.paths, rapid.SampledFrom([]string{"a", "./a", "/code/a", "b", `sub\c`, "sub/c"}).Draw(t, "path"))
 	}
 	if a.agents > 0 {
 		a.children = stats.RunStats{Turns: 2, InputTokens: int64(100 * a.agents), OutputTokens: 5}

@@ -39,7 +39,7 @@ func (s *story) put(b trajectory.Body) { s.events = append(s.events, trajectory.
 
 // run starts a run, or carries one on.
 func (s *story) run(messages ...turn.TranscriptMessage) *story {
-	s.put(trajectory.RunStart{Cwd: "/work", Continued: s.turn > 0, Messages: messages})
+	s.put(trajectory.RunStart{Cwd: "/code", Continued: s.turn > 0, Messages: messages})
 	return s
 }
 

@@ -279,7 +279,7 @@ func TestSinceResumeAndSinceStart(t *testing.T) {
 	require.Equal(t, progress.RunProgress{Edits: 2, Files: 2, Commands: 1, StepsDone: 2, StepsTotal: 3}, all)
 	require.Equal(t, all, resumed)
 
-	_ = w.Record(trajectory.Event{Body: trajectory.RunStart{Continued: true, Cwd: "/work"}})
+	_ = w.Record(trajectory.Event{Body: trajectory.RunStart{Continued: true, Cwd: "/code"}})
 	resumed, _ = w.Progress()
 	require.False(t, progress.IsGettingSomewhere(resumed))
 	s = (&story{turn: 1}).does(editOf("./b", "2"), editOf("c", "1"), readOf("d", "")).does(editOf("b", "3")).plans("done", "done", "done")
