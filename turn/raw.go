@@ -302,8 +302,9 @@ func canonical(text string) (string, error) {
 	return text, nil
 }
 
-// validJSON says what is wrong with text and where.
-func validJSON(text string) error {
+// ValidJSON says why text is not one JSON value, and where; nil when it is. Text
+// that is nested deeper than 500 is not, so whoever reads it next may recurse.
+func ValidJSON(text string) error {
 	_, err := check(text)
 	return err
 }

@@ -157,7 +157,7 @@ func wireArguments(arguments string) string {
 	switch {
 	case strings.TrimSpace(arguments) == "":
 		return "{}"
-	case validJSON(arguments) == nil:
+	case ValidJSON(arguments) == nil:
 		return arguments
 	}
 	return `{"` + invalidKey + `":` + quote(arguments) + `}`
