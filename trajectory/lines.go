@@ -21,6 +21,7 @@ type lines struct {
 
 const (
 	firstBuffer = 64 << 10
+	leastRoom   = 16 << 10  // for one read
 	onePiece    = 256 << 10 // what a processor's cache can hold
 	emptyReads  = 100       // of a reader that returns neither bytes nor an error
 )
@@ -61,12 +62,14 @@ func (l *lines) read() (data []byte, size int64, whole bool, err error) {
 
 // fill reads more, into a buffer that doubles while a line does not fit.
 func (l *lines) fill() {
-	held := l.buf[l.start:l.end]
-	if len(held) >= len(l.buf)-len(l.buf)/4 {
-		l.buf = make([]byte, max(firstBuffer, 2*len(l.buf)))
+	if len(l.buf)-l.end < leastRoom {
+		held := l.buf[l.start:l.end]
+		if len(held) > len(l.buf)-leastRoom {
+			l.buf = make([]byte, max(firstBuffer, 2*len(l.buf)))
+		}
+		l.end = copy(l.buf, held)
+		l.start = 0
 	}
-	l.end = copy(l.buf, held)
-	l.start = 0
 	for range emptyReads {
 		var n int
 		n, l.err = l.r.Read(l.buf[l.end:min(len(l.buf), l.end+onePiece)])
