@@ -179,6 +179,11 @@ func (f *Fold) addMessage(m turn.TranscriptMessage, imported bool) error {
 		f.settle(i, m)
 		return nil
 	}
+	if mayBeFaulty(m) {
+		if err := turn.Check(turn.Transcript{m}); err != nil {
+			return err
+		}
+	}
 	var err error
 	if lost := f.Open(); len(lost) > 0 {
 		for _, c := range lost {
@@ -193,6 +198,19 @@ func (f *Fold) addMessage(m turn.TranscriptMessage, imported bool) error {
 		f.settled = append(f.settled, false)
 	}
 	return err
+}
+
+// mayBeFaulty spares most messages the check, whose cost a loop would feel.
+func mayBeFaulty(m turn.TranscriptMessage) bool {
+	if m.OfAssistant == nil {
+		return turn.Role(m) == ""
+	}
+	calls := m.OfAssistant.ToolCalls
+	if len(calls) == 1 {
+		id := calls[0].GetID()
+		return id == nil || *id == ""
+	}
+	return len(calls) > 1
 }
 
 // find is the index of an open call, -1 when there is none of that name.
@@ -259,6 +277,10 @@ func (f *Fold) end(b CallEnd) error {
 	}
 	f.children = stats.AccumulateRun(f.children, b.Children)
 	f.batch[i].Children = stats.RunStats{}
+	if b.Message.OfTool == nil || b.Message.OfTool.ToolCallID != b.ID {
+		f.settle(i, turn.ToolResult(f.batch[i].ID, LostResult))
+		return fmt.Errorf("the end of call %q holds no result for it", b.ID)
+	}
 	f.settle(i, b.Message)
 	return nil
 }
@@ -291,14 +313,25 @@ func (f *Fold) addChild(e Event) {
 				c.Children = stats.AccumulateTurn(c.Children, turn.ModelTurnResult{Usage: b.Turn.Usage, Timings: b.Turn.Timings})
 			}
 		case CallStart:
-			c.Children = stats.AccumulateToolCall(c.Children, b.Name, 0)
+			if b.Reply == nil || b.Approved { // else it started before it was suspended
+				c.Children = stats.AccumulateToolCall(c.Children, b.Name, 0)
+			}
 		case Spend:
 			c.Children = stats.AccumulateAuxiliarySpend(c.Children, b.AuxiliarySpend)
 		case Compact:
 			c.Children = stats.AccumulateAuxiliarySpend(c.Children, b.Spend)
 		case CallEnd:
-			c.Children = stats.AccumulateRun(c.Children, stats.RunStats{ToolTime: b.Duration, ToolTimeBreakdown: map[string]time.Duration{b.Name: b.Duration}})
+			c.addToolTime(b.Name, b.Duration)
+		case Suspend:
+			c.addToolTime(b.Name, b.Duration)
 		}
+	}
+}
+
+// addToolTime adds the time of a child's call, which counted when it started.
+func (c *OpenCall) addToolTime(name string, d time.Duration) {
+	if d > 0 {
+		c.Children = stats.AccumulateRun(c.Children, stats.RunStats{ToolTime: d, ToolTimeBreakdown: map[string]time.Duration{name: d}})
 	}
 }
 
@@ -317,7 +350,14 @@ func (f *Fold) compact(b Compact) error {
 	if len(f.Open()) > 0 {
 		return errors.New("a compaction while calls are open")
 	}
-	f.messages = append(append(make(turn.Transcript, 0, len(b.Head)+len(f.messages)-b.Drop), b.Head...), f.messages[b.Drop:]...)
+	messages := append(append(make(turn.Transcript, 0, len(b.Head)+len(f.messages)-b.Drop), b.Head...), f.messages[b.Drop:]...)
+	if err := turn.Check(messages); err != nil {
+		return fmt.Errorf("a compaction: %w", err)
+	}
+	if len(turn.OpenCalls(messages)) > 0 {
+		return errors.New("a compaction whose head ends in an open call")
+	}
+	f.messages = messages
 	f.batch, f.settled, f.first = nil, nil, len(f.messages)
 	return nil
 }
