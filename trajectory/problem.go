@@ -11,6 +11,8 @@ const (
 	Torn Fault = "torn"
 	// Unreadable: the line is no entry. It was passed over.
 	Unreadable Fault = "unreadable"
+	// Zeroed: NUL bytes stand where a line or a part of one was, as after a power cut.
+	Zeroed Fault = "zeroed"
 	// TooLong: the line is longer than the cap. It was passed over.
 	TooLong Fault = "too long"
 	// Repeated: the same line was read before. It was passed over.

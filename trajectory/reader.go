@@ -135,7 +135,7 @@ func (r *Reader) readLine() error {
 	case errors.As(err, &newer):
 		return newer
 	case len(data) == 0:
-		return at(Unreadable, fmt.Errorf("%d NUL bytes", nuls))
+		return at(Zeroed, fmt.Errorf("%d NUL bytes", nuls))
 	case err != nil && !whole && turn.ValidJSON(string(data)) != nil:
 		return at(Torn, fmt.Errorf("the last line is not whole: %d bytes", size))
 	case err != nil:
@@ -147,7 +147,7 @@ func (r *Reader) readLine() error {
 		return problem
 	}
 	if nuls > 0 {
-		return at(Unreadable, fmt.Errorf("%d NUL bytes around entry %d, which was taken", nuls, rec.Seq))
+		return at(Zeroed, fmt.Errorf("%d NUL bytes around entry %d, which was taken", nuls, rec.Seq))
 	}
 	return nil
 }
