@@ -7,6 +7,7 @@ require (
 	github.com/openai/openai-go/v3 v3.44.0
 	github.com/stretchr/testify v1.12.1
 	github.com/tidwall/gjson v1.18.0
+	golang.org/x/sync v0.22.0
 	pgregory.net/rapid v1.3.0
 )
 

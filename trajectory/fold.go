@@ -256,6 +256,9 @@ func (f *Fold) addMessage(m turn.TranscriptMessage, imported bool) error {
 	if id, bad := repeatedID(f.batch); bad {
 		f.messages = f.messages[:len(f.messages)-1]
 		f.batch, f.settled, f.first = f.batch[:0], f.settled[:0], len(f.messages)
+		if id == "" {
+			return errors.Join(err, errors.New("a message with a call that has no id"))
+		}
 		return errors.Join(err, fmt.Errorf("a message that calls %q twice", id))
 	}
 	return err

@@ -35,12 +35,12 @@ func Arguments(arguments string) (string, error) {
 	if text == "" || text == "null" {
 		return "{}", nil
 	}
-	if err := validJSON(text); err != nil {
+	if err := ValidJSON(text); err != nil {
 		return "", err
 	}
 	if text[0] == '"' {
 		inner := strings.TrimSpace(decoded(gjson.Parse(text)))
-		if strings.HasPrefix(inner, "{") && validJSON(inner) == nil {
+		if strings.HasPrefix(inner, "{") && ValidJSON(inner) == nil {
 			text = inner
 		}
 	}

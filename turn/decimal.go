@@ -3,6 +3,7 @@ package turn
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/big"
 	"strconv"
 	"strings"
@@ -95,6 +96,9 @@ func formatDecimal(n int64, digits int) string {
 // parseDecimal is the inverse of formatDecimal. It takes any JSON number; a
 // number out of range is an error, never a wrapped one.
 func parseDecimal(s string, digits int) (int64, error) {
+	if n, ok := parsePlainDecimal(s, digits); ok {
+		return n, nil
+	}
 	if !isJSONNumber(s) {
 		return 0, fmt.Errorf("%.40q is no decimal number", s)
 	}
@@ -119,6 +123,35 @@ func parseDecimal(s string, digits int) (int64, error) {
 		return 0, fmt.Errorf("%.40q is out of range", s)
 	}
 	return num.Int64(), nil
+}
+
+// parsePlainDecimal reads what formatDecimal writes, as long as it is short: the
+// numbers of every line of a session.
+func parsePlainDecimal(s string, digits int) (n int64, ok bool) {
+	if len(s) == 0 || len(s) > 18 || s[0] == '.' || s[len(s)-1] == '.' {
+		return 0, false
+	}
+	scale := -1 // digits behind the point, once there is one
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= '0' && c <= '9':
+			n = n*10 + int64(c-'0')
+			if scale >= 0 {
+				scale++
+			}
+		case c == '.' && scale < 0:
+			scale = 0
+		default:
+			return 0, false
+		}
+	}
+	for scale = max(scale, 0); scale < digits; scale++ {
+		if n > math.MaxInt64/10 {
+			return 0, false
+		}
+		n *= 10
+	}
+	return n, scale == digits
 }
 
 // maxNumber bounds the text of a number: reading one takes more than linear time.

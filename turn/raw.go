@@ -71,6 +71,16 @@ func MessageJSON(m TranscriptMessage) ([]byte, error) {
 	return m.MarshalJSON()
 }
 
+// AppendMessage appends what [MessageJSON] returns, without a copy in between.
+// After an error it returns dst as it was.
+func AppendMessage(dst []byte, m TranscriptMessage) ([]byte, error) {
+	if r, ok := rawOf(m); ok {
+		return append(dst, r...), nil
+	}
+	data, err := MessageJSON(m)
+	return append(dst, data...), err
+}
+
 // rawOf is the bytes that a message came with, if it came as JSON.
 func rawOf(m TranscriptMessage) (raw, bool) {
 	var v any
@@ -102,126 +112,174 @@ func parse(text string) (TranscriptMessage, error) {
 	if err != nil {
 		return TranscriptMessage{}, err
 	}
-	role, content := gjson.Get(text, "role"), gjson.Get(text, "content")
-	r := raw(text)
-	switch role.String() {
+	f := fieldsOf(text)
+	switch textOf(f.role) {
 	case "assistant":
-		return TranscriptMessage{OfAssistant: parseAssistant(r)}, nil
+		return TranscriptMessage{OfAssistant: f.assistant(raw(text))}, nil
 	case "tool":
-		v := param.Override[openai.ChatCompletionToolMessageParam](r)
-		v.ToolCallID = gjson.Get(text, "tool_call_id").String()
-		v.Content.OfString, v.Content.OfArrayOfContentParts = textContent(content)
+		v := param.Override[openai.ChatCompletionToolMessageParam](raw(text))
+		v.ToolCallID = textOf(f.callID)
+		v.Content.OfString, v.Content.OfArrayOfContentParts = textContent(f.content)
 		return TranscriptMessage{OfTool: &v}, nil
 	case "user":
-		v := param.Override[openai.ChatCompletionUserMessageParam](r)
-		v.Name = optional(gjson.Get(text, "name"))
-		if content.Type == gjson.String {
-			v.Content.OfString = param.NewOpt(content.Str)
-		} else if content.IsArray() {
-			decodeParts(content, &v.Content.OfArrayOfContentParts)
-		}
+		v := param.Override[openai.ChatCompletionUserMessageParam](raw(text))
+		v.Name, v.Content.OfString = optional(f.name), optional(f.content)
+		decodeParts(f.content, &v.Content.OfArrayOfContentParts)
 		return TranscriptMessage{OfUser: &v}, nil
 	case "system":
-		v := param.Override[openai.ChatCompletionSystemMessageParam](r)
-		v.Name = optional(gjson.Get(text, "name"))
-		v.Content.OfString, v.Content.OfArrayOfContentParts = textContent(content)
+		v := param.Override[openai.ChatCompletionSystemMessageParam](raw(text))
+		v.Name = optional(f.name)
+		v.Content.OfString, v.Content.OfArrayOfContentParts = textContent(f.content)
 		return TranscriptMessage{OfSystem: &v}, nil
 	case "developer":
-		v := param.Override[openai.ChatCompletionDeveloperMessageParam](r)
-		v.Name = optional(gjson.Get(text, "name"))
-		v.Content.OfString, v.Content.OfArrayOfContentParts = textContent(content)
+		v := param.Override[openai.ChatCompletionDeveloperMessageParam](raw(text))
+		v.Name = optional(f.name)
+		v.Content.OfString, v.Content.OfArrayOfContentParts = textContent(f.content)
 		return TranscriptMessage{OfDeveloper: &v}, nil
 	case "function":
-		v := param.Override[openai.ChatCompletionFunctionMessageParam](r)
-		v.Name, v.Content = gjson.Get(text, "name").String(), optional(content)
+		v := param.Override[openai.ChatCompletionFunctionMessageParam](raw(text))
+		v.Name, v.Content = textOf(f.name), optional(f.content)
 		return TranscriptMessage{OfFunction: &v}, nil
 	}
-	if !role.Exists() {
+	if f.role == "" {
 		return TranscriptMessage{}, errors.New("the message has no role")
 	}
-	return TranscriptMessage{}, fmt.Errorf("unknown role %.40s", role.Raw)
+	return TranscriptMessage{}, fmt.Errorf("unknown role %.40s", f.role)
+}
+
+// fields are the raw values of a message that the views are made of; of a name
+// that stands twice, the last.
+type fields struct{ role, content, name, callID, calls, refusal, audio, function string }
+
+func fieldsOf(text string) (f fields) {
+	eachField(text, func(key, value string) {
+		switch key {
+		case "role":
+			f.role = value
+		case "content":
+			f.content = value
+		case "name":
+			f.name = value
+		case "tool_call_id":
+			f.callID = value
+		case "tool_calls":
+			f.calls = value
+		case "refusal":
+			f.refusal = value
+		case "audio":
+			f.audio = value
+		case "function_call":
+			f.function = value
+		}
+	})
+	return f
 }
 
 func parseAssistant(r raw) *openai.ChatCompletionAssistantMessageParam {
+	return fieldsOf(string(r)).assistant(r)
+}
+
+func (f fields) assistant(r raw) *openai.ChatCompletionAssistantMessageParam {
 	v := param.Override[openai.ChatCompletionAssistantMessageParam](r)
-	gjson.Parse(string(r)).ForEach(func(key, value gjson.Result) bool {
-		switch key.Str {
-		case "content":
-			if value.Type == gjson.String {
-				v.Content.OfString = param.NewOpt(value.Str)
-			} else if value.IsArray() {
-				decodeParts(value, &v.Content.OfArrayOfContentParts)
-			}
-		case "refusal":
-			v.Refusal = optional(value)
-		case "name":
-			v.Name = optional(value)
-		case "audio":
-			v.Audio.ID = value.Get("id").String()
-		case "function_call":
-			v.FunctionCall.Name, v.FunctionCall.Arguments = value.Get("name").String(), value.Get("arguments").String()
-		case "tool_calls":
-			v.ToolCalls = parseCalls(value)
+	v.Content.OfString = optional(f.content)
+	decodeParts(f.content, &v.Content.OfArrayOfContentParts)
+	v.Refusal, v.Name = optional(f.refusal), optional(f.name)
+	eachField(f.audio, func(key, value string) {
+		if key == "id" {
+			v.Audio.ID = textOf(value)
 		}
-		return true
 	})
+	v.FunctionCall.Name, v.FunctionCall.Arguments = twoFields(f.function, "name", "arguments")
+	v.ToolCalls = parseCalls(f.calls)
 	return &v
 }
 
-func parseCalls(list gjson.Result) []openai.ChatCompletionMessageToolCallUnionParam {
-	if !list.IsArray() {
-		return nil
-	}
+func parseCalls(list string) []openai.ChatCompletionMessageToolCallUnionParam {
 	var calls []openai.ChatCompletionMessageToolCallUnionParam
-	list.ForEach(func(_, c gjson.Result) bool {
-		if !c.IsObject() {
-			return true
+	eachItem(list, func(item string) {
+		if item[0] != '{' {
+			return
 		}
-		calls = append(calls, parseCall(c))
-		return true
+		calls = append(calls, parseCall(item))
 	})
 	return calls
 }
 
-func parseCall(c gjson.Result) (u openai.ChatCompletionMessageToolCallUnionParam) {
-	if isCustom(c) {
-		v := param.Override[openai.ChatCompletionMessageCustomToolCallParam](raw(c.Raw))
-		v.ID, v.Custom.Name, v.Custom.Input = c.Get("id").String(), c.Get("custom.name").String(), c.Get("custom.input").String()
+func parseCall(item string) (u openai.ChatCompletionMessageToolCallUnionParam) {
+	var id, kind, function, custom string
+	eachField(item, func(key, value string) {
+		switch key {
+		case "id":
+			id = textOf(value)
+		case "type":
+			kind = textOf(value)
+		case "function":
+			function = value
+		case "custom":
+			custom = value
+		}
+	})
+	if kind == "custom" && !strings.HasPrefix(function, "{") {
+		v := param.Override[openai.ChatCompletionMessageCustomToolCallParam](raw(item))
+		v.ID = id
+		v.Custom.Name, v.Custom.Input = twoFields(custom, "name", "input")
 		u.OfCustom = &v
 		return u
 	}
-	v := param.Override[openai.ChatCompletionMessageFunctionToolCallParam](raw(c.Raw))
-	v.ID, v.Function.Name, v.Function.Arguments = c.Get("id").String(), c.Get("function.name").String(), c.Get("function.arguments").String()
+	v := param.Override[openai.ChatCompletionMessageFunctionToolCallParam](raw(item))
+	v.ID = id
+	v.Function.Name, v.Function.Arguments = twoFields(function, "name", "arguments")
 	u.OfFunction = &v
 	return u
+}
+
+// twoFields reads two texts of an object.
+func twoFields(object, first, second string) (a, b string) {
+	eachField(object, func(key, value string) {
+		switch key {
+		case first:
+			a = textOf(value)
+		case second:
+			b = textOf(value)
+		}
+	})
+	return a, b
+}
+
+// textOf is what a string says; a value of another kind stands as it is written.
+func textOf(value string) string {
+	switch {
+	case value == "" || value == "null":
+		return ""
+	case value[0] == '"':
+		return unquote(value)
+	}
+	return value
 }
 
 func isCustom(call gjson.Result) bool {
 	return call.Get("type").Str == "custom" && !call.Get("function").IsObject()
 }
 
-func optional(v gjson.Result) param.Opt[string] {
-	if v.Type != gjson.String {
+func optional(value string) param.Opt[string] {
+	if value == "" || value[0] != '"' {
 		return param.Opt[string]{}
 	}
-	return param.NewOpt(v.Str)
+	return param.NewOpt(unquote(value))
 }
 
-func textContent(v gjson.Result) (text param.Opt[string], parts []openai.ChatCompletionContentPartTextParam) {
-	if v.IsArray() {
-		decodeParts(v, &parts)
-	}
-	return optional(v), parts
+func textContent(value string) (text param.Opt[string], parts []openai.ChatCompletionContentPartTextParam) {
+	decodeParts(value, &parts)
+	return optional(value), parts
 }
 
 // decodeParts fills a view; a part that it cannot read stays in the raw bytes alone.
-func decodeParts[T any](v gjson.Result, into *[]T) {
-	v.ForEach(func(_, part gjson.Result) bool {
+func decodeParts[T any](value string, into *[]T) {
+	eachItem(value, func(part string) {
 		var p T
-		if json.Unmarshal([]byte(part.Raw), &p) == nil {
+		if json.Unmarshal([]byte(part), &p) == nil {
 			*into = append(*into, p)
 		}
-		return true
 	})
 }
 
@@ -230,10 +288,11 @@ func decodeParts[T any](v gjson.Result, into *[]T) {
 // bytes that are no UTF-8. Nothing inside a string is touched.
 func canonical(text string) (string, error) {
 	text = validUTF8(text)
-	if err := validJSON(text); err != nil {
+	spaced, err := check(text)
+	if err != nil {
 		return "", err
 	}
-	if spaced, _ := layout(text); spaced {
+	if spaced {
 		var b bytes.Buffer
 		if err := json.Compact(&b, []byte(text)); err != nil {
 			return "", err
@@ -253,17 +312,11 @@ func validUTF8(s string) string {
 	return strings.ToValidUTF8(s, "\uFFFD")
 }
 
-// validJSON says what is wrong with text and where.
-func validJSON(text string) error {
-	if len(text) > maxDepth { // a shorter one cannot nest deeper
-		if _, depth := layout(text); depth > maxDepth {
-			return fmt.Errorf("the JSON is nested deeper than %d", maxDepth)
-		}
-	}
-	if !gjson.Valid(text) {
-		return syntaxError(text)
-	}
-	return nil
+// ValidJSON says why text is not one JSON value, and where; nil when it is. Text
+// that is nested deeper than 500 is not, so whoever reads it next may recurse.
+func ValidJSON(text string) error {
+	_, err := check(text)
+	return err
 }
 
 // syntaxError has encoding/json say where the fault is.
@@ -275,45 +328,4 @@ func syntaxError(text string) error {
 		return fmt.Errorf("invalid JSON at byte %d: %w", syntax.Offset, err)
 	}
 	return errors.New("invalid JSON")
-}
-
-// maxDepth bounds the nesting that is read at all. A validator that calls itself
-// for each level would otherwise let a few megabytes of brackets end the process.
-const maxDepth = 500
-
-// layout reports white space between tokens, and how deep brackets nest.
-func layout(text string) (spaced bool, depth int) {
-	level := 0
-	for i := 0; i < len(text); i++ {
-		switch text[i] {
-		case ' ', '\t', '\n', '\r':
-			spaced = true
-		case '{', '[':
-			level++
-			depth = max(depth, level)
-		case '}', ']':
-			level--
-		case '"':
-			i = endOfString(text, i)
-		}
-	}
-	return spaced, depth
-}
-
-// endOfString is the index of the quote that closes the string opened at i.
-func endOfString(text string, i int) int {
-	for {
-		n := strings.IndexByte(text[i+1:], '"')
-		if n < 0 {
-			return len(text)
-		}
-		i += 1 + n
-		slashes := 0
-		for text[i-1-slashes] == '\\' {
-			slashes++
-		}
-		if slashes%2 == 0 {
-			return i
-		}
-	}
 }

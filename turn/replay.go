@@ -174,7 +174,7 @@ func wireArguments(arguments string) string {
 	switch {
 	case strings.TrimSpace(arguments) == "":
 		return "{}"
-	case validJSON(arguments) == nil:
+	case ValidJSON(arguments) == nil:
 		return arguments
 	}
 	return `{"` + invalidKey + `":` + quote(arguments) + `}`
@@ -214,7 +214,7 @@ func fromFields(m *AssistantTurnMessage) *openai.ChatCompletionAssistantMessageP
 		c, f := &m.ToolCalls[i], &functions[i]
 		id := ids.next(c.ID, c.Function.Name, c.Function.Arguments)
 		if was := parsedCall(*c); was.IsObject() { // a call that was parsed, in a reply that was not
-			p.ToolCalls[i] = parseCall(gjson.Parse(mendCall(was, *c, id)))
+			p.ToolCalls[i] = parseCall(mendCall(was, *c, id))
 			continue
 		}
 		if c.Type == "custom" && c.Function.Name == "" {

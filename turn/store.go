@@ -12,8 +12,8 @@ import (
 // stored as a JSON string of its bytes, since undoing would change it.
 
 var (
-	escapes   = []string{`\u003c`, `\u003e`, `\u0026`, `\u2028`, `\u2029`}
-	unescaper = strings.NewReplacer(`\\`, `\\`, `\u003c`, "<", `\u003e`, ">", `\u0026`, "&", `\u2028`, "\u2028", `\u2029`, "\u2029")
+	storedEscapes = []string{`\u003c`, `\u003e`, `\u0026`, `\u2028`, `\u2029`}
+	unescaper     = strings.NewReplacer(`\\`, `\\`, `\u003c`, "<", `\u003e`, ">", `\u0026`, "&", `\u2028`, "\u2028", `\u2029`, "\u2029")
 )
 
 // storedMessage is a message as it can stand inside other JSON.
@@ -23,7 +23,7 @@ func storedMessage(m TranscriptMessage) (json.RawMessage, error) {
 		return nil, err
 	}
 	text := string(data)
-	for _, e := range escapes {
+	for _, e := range storedEscapes {
 		if strings.Contains(text, e) {
 			return json.Marshal(text)
 		}

@@ -1,0 +1,355 @@
+package resume
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pawl-dev/pawl/plan"
+	"github.com/pawl-dev/pawl/trajectory"
+	"github.com/pawl-dev/pawl/turn"
+)
+
+// Verdict is how a session stands.
+type Verdict string
+
+const (
+	Finished        Verdict = "finished"
+	StoppedShort    Verdict = "unfinished"        // its work stopped rather than ended
+	WaitingForReply Verdict = "waiting_for_reply" // nothing happens until a person acts
+	ResumingLater   Verdict = "resuming_later"    // it paused on purpose until a time
+)
+
+// Unfinished is what the evidence says of a session.
+type Unfinished struct {
+	// Steps are the steps of the plan that are not done, in planned order.
+	Steps []plan.Step
+	// LastAction is the last thing that the session did, as a sentence; "" when it did
+	// nothing.
+	LastAction string
+	// LastSaid is the last thing that the model said, short enough to show.
+	LastSaid string
+	// LooksUnfinished is Verdict == StoppedShort. A session that waits is neither
+	// finished nor broken.
+	LooksUnfinished bool
+	Verdict         Verdict
+	// Because says why, in sentences for a person.
+	Because string
+	// Suggestion is what to send, or to do where the session waits, to carry on; ""
+	// when it looks finished. It is offered, never sent.
+	Suggestion string
+}
+
+// staleTurns is after how many turns without a change a plan is no longer believed.
+const staleTurns = 10
+
+// Assess reads the record for signs that the work stopped rather than ended. A
+// recorded pause comes first. Then the signs count in this order, and Because names
+// all there are: a planned step that is not done; a call or a result that the model
+// never spoke to; how the run ended; a request without a reply; a reply that is none.
+//
+// A plan decides nothing, and is only mentioned, when the run ended done and the
+// plan had not changed for more than ten turns.
+//
+// A session put together by hand can be assessed too: Messages and State.Plan alone
+// say much.
+func Assess(p PastSession) Unfinished {
+	u := Unfinished{Verdict: Finished, LastAction: lastAction(p), LastSaid: lastSaid(p.Messages)}
+	if p.State.Plan != nil {
+		u.Steps = p.State.Plan.Outstanding()
+	}
+	if len(p.Messages) == 0 {
+		u.Because = join("Nothing has been asked yet.", torn(p))
+		return u
+	}
+	if verdict, because, suggestion := pause(p); verdict != "" {
+		u.Verdict, u.Because, u.Suggestion = verdict, because, suggestion
+		return u
+	}
+	stale := isStale(p, u.Steps)
+	var because []string
+	if len(u.Steps) > 0 && !stale {
+		because = append(because, outstanding(p, u.Steps))
+	}
+	found := []string{running(p), notStarted(p), unansweredResult(p), ending(p), unansweredRequest(p), noReply(p)}
+	because = append(because, slices.DeleteFunc(found, func(s string) bool { return s == "" })...)
+	if len(because) > 0 {
+		u.Verdict, u.LooksUnfinished = StoppedShort, true
+		u.Suggestion = suggestion(p, u.Steps, stale)
+	} else {
+		because = []string{"The run ended with a reply, and nothing is left open."}
+		if p.LastRun == nil {
+			because = []string{"The session ends with a reply, and nothing is left open."}
+		}
+	}
+	if stale {
+		because = append(because, fmt.Sprintf("Its plan still lists %s, but had not changed for %d turns.", steps(len(u.Steps)), sincePlan(p)))
+	}
+	u.Because = join(append(because, torn(p))...)
+	return u
+}
+
+func join(sentences ...string) string {
+	return strings.Join(slices.DeleteFunc(sentences, func(s string) bool { return s == "" }), " ")
+}
+
+// pause is the verdict on a session that stopped on purpose: every call that is
+// open waits.
+func pause(p PastSession) (v Verdict, because, suggestion string) {
+	waiting := p.State.Waiting()
+	if len(waiting) == 0 || len(waiting) < len(p.State.Open) {
+		return "", "", ""
+	}
+	var questions, approvals []string
+	var until time.Time
+	why := ""
+	for _, c := range waiting {
+		switch s := c.Suspension; s.For {
+		case trajectory.ForApproval:
+			approvals = append(approvals, quoted(s.Question))
+		case trajectory.ForTime:
+			if until.IsZero() || s.Until.Before(until) {
+				until, why = s.Until, s.Question
+			}
+		default:
+			questions = append(questions, quoted(s.Question))
+		}
+	}
+	if len(questions)+len(approvals) == 0 {
+		at := until.UTC().Format("2006-01-02 15:04 MST")
+		if because = "It paused until " + at; why != "" {
+			because += ": " + quoted(why)
+		}
+		return ResumingLater, because + ".", "Start it again after " + at + "; nothing has to be said."
+	}
+	var does, do []string
+	if len(questions) > 0 {
+		does = append(does, "It asked "+list(questions)+" and waits for the answer.")
+		do = append(do, "Answer "+list(questions)+".")
+	}
+	if len(approvals) > 0 {
+		does = append(does, "It waits for approval: "+list(approvals)+".")
+		do = append(do, "Approve or deny "+list(approvals)+".")
+	}
+	return WaitingForReply, join(does...), join(do...)
+}
+
+func isStale(p PastSession, open []plan.Step) bool {
+	return len(open) > 0 && p.LastRun != nil && p.LastRun.Reason == turn.Done && sincePlan(p) > staleTurns
+}
+
+func sincePlan(p PastSession) int64 { return p.State.Stats.Turns - int64(p.PlanTurn) }
+
+func steps(n int) string {
+	if n == 1 {
+		return "1 step that is not done"
+	}
+	return fmt.Sprintf("%d steps that are not done", n)
+}
+
+func outstanding(p PastSession, open []plan.Step) string {
+	_, all := p.State.Plan.Counts()
+	are := "are"
+	if len(open) == 1 {
+		are = "is"
+	}
+	return fmt.Sprintf("%d of %d planned steps %s not done; the next is %s.", len(open), all, are, quoted(next(open)))
+}
+
+// next is the step in progress, or the first.
+func next(open []plan.Step) string {
+	for _, s := range open {
+		if s.State == plan.InProgress {
+			return s.Text
+		}
+	}
+	return open[0].Text
+}
+
+// unsure are the calls with effects that nobody knows. A read that was cut off has
+// none.
+func unsure(p PastSession) []string {
+	var names []string
+	add := func(name string) {
+		if name = code(name); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for _, a := range p.Unsure {
+		if a.Kind != trajectory.KindRead && a.Kind != trajectory.KindSearch {
+			add(a.Name)
+		}
+	}
+	if p.Unsure == nil { // put together by hand
+		for _, c := range p.State.Open {
+			if c.Started && !c.Waiting() || c.Imported {
+				add(c.Name)
+			}
+		}
+	}
+	return names
+}
+
+func running(p PastSession) string {
+	names := unsure(p)
+	switch len(names) {
+	case 0:
+		return ""
+	case 1:
+		return names[0] + " was running when the session stopped, and what it did is unknown."
+	}
+	return list(names) + " were running when the session stopped, and what they did is unknown."
+}
+
+// notStarted are the open calls without effects.
+func notStarted(p PastSession) string {
+	doubtful := unsure(p)
+	var names []string
+	for _, c := range p.State.Open {
+		if name := code(c.Name); !c.Waiting() && !slices.Contains(doubtful, name) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		if open := turn.OpenCalls(p.Messages); len(open) > 0 && len(p.State.Open) == 0 {
+			return "The model called " + code(open[0].Name) + ", and there is no result."
+		}
+		return ""
+	}
+	if len(names) == 1 {
+		return "The model called " + names[0] + ", which had no result yet."
+	}
+	return "The model called " + list(names) + ", which had no results yet."
+}
+
+func unansweredResult(p PastSession) string {
+	if p.Messages[len(p.Messages)-1].OfTool == nil || len(turn.OpenCalls(p.Messages)) > 0 {
+		return ""
+	}
+	return "The model never answered the last tool result."
+}
+
+// ending says how the run ended, where that was not by itself.
+func ending(p PastSession) string {
+	if p.LastRun == nil {
+		return ""
+	}
+	cause := ""
+	if p.LastRun.Cause != "" {
+		cause = ": " + quoted(p.LastRun.Cause)
+	}
+	switch p.LastRun.Reason {
+	case turn.Done, turn.WaitingForReply, turn.ResumingLater:
+		return ""
+	case turn.IterationLimit:
+		return "The run used up its turns while the model was still calling tools."
+	case turn.Deadline:
+		return "The run ran out of time."
+	case turn.Aborted:
+		return "The run was interrupted" + cause + "."
+	}
+	switch p.LastRun.Failure {
+	case "timed_out":
+		return "The run ran out of time."
+	case "cancelled":
+		return "The run was interrupted" + cause + "."
+	case "model":
+		return "The run ended with an error of the model" + cause + "."
+	case "tool":
+		return "The run was ended by a tool" + cause + "."
+	case "recorder":
+		return "The run ended because it could not be recorded" + cause + "."
+	}
+	return "The run ended with an error" + cause + "."
+}
+
+func unansweredRequest(p PastSession) string {
+	last := p.Messages[len(p.Messages)-1]
+	if last.OfAssistant != nil || last.OfTool != nil {
+		return ""
+	}
+	return "The last message has no reply."
+}
+
+// noReply is a last reply that is less than one.
+func noReply(p PastSession) string {
+	last := p.Messages[len(p.Messages)-1]
+	if last.OfAssistant == nil || len(last.OfAssistant.ToolCalls) > 0 {
+		return ""
+	}
+	if t := p.LastTurn; t != nil {
+		switch t.Finish {
+		case trajectory.FinishLength:
+			return "The last reply was cut off at the output limit."
+		case "content_filter":
+			return "The last reply was stopped by a content filter."
+		}
+	}
+	if turn.IsEmpty(last) {
+		return "The last reply is empty."
+	}
+	return ""
+}
+
+func torn(p PastSession) string {
+	for _, problem := range p.Problems {
+		if problem.Fault == trajectory.Torn {
+			return "The file breaks off in the middle of an entry."
+		}
+	}
+	return ""
+}
+
+// suggestion never proposes to repeat a call: whoever carries on may not know that
+// it has already had effects.
+func suggestion(p PastSession, open []plan.Step, stale bool) string {
+	goal := ""
+	if len(open) > 0 && !stale {
+		goal = " with the plan; the next step is " + quoted(next(open))
+	}
+	if names := unsure(p); len(names) > 0 {
+		return "Check first what " + list(names) + " did before the session stopped, then carry on" + goal + "."
+	}
+	switch {
+	case goal != "":
+		return "Carry on" + goal + "."
+	case unansweredRequest(p) != "":
+		return "Answer the last message."
+	case noReply(p) != "":
+		return "Your last reply did not come through; carry on from there."
+	}
+	return "Carry on where you left off."
+}
+
+func lastAction(p PastSession) string {
+	if p.LastAction != nil {
+		return p.LastAction.sentence()
+	}
+	if p.State.Stats.Turns > 0 {
+		return "" // a record, and no call in it ran
+	}
+	answered := ""
+	for _, m := range slices.Backward(p.Messages) {
+		if m.OfTool != nil && answered == "" {
+			answered = m.OfTool.ToolCallID
+		}
+		for _, c := range turn.Calls(m) {
+			if c.ID == answered {
+				return capital(Action{Call: c}.phrase(0)) + "."
+			}
+		}
+	}
+	return ""
+}
+
+func lastSaid(messages turn.Transcript) string {
+	for _, m := range slices.Backward(messages) {
+		if m.OfAssistant != nil {
+			if said := brief(turn.Text(m), saidLength); said != "" {
+				return said
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,366 @@
+package resume
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/pawl-dev/pawl/plan"
+	"github.com/pawl-dev/pawl/trajectory"
+	"github.com/pawl-dev/pawl/turn"
+)
+
+var endings = []struct {
+	name, script        string
+	verdict             Verdict
+	because, suggestion string
+	action, said        string
+}{
+	{"finished", `
+		user   What is 2+2?
+		model  Four.
+		stop   done`,
+		Finished, "The run ended with a reply, and nothing is left open.", "", "", "Four."},
+	{"finished with a plan that is done", `
+		user   Fix it.
+		plan   +read, ~ask, +fix
+		model  Fixed.
+		stop   done`,
+		Finished, "The run ended with a reply, and nothing is left open.", "", "", "Fixed."},
+	{"finished, the end not recorded", `
+		user   What is 2+2?
+		model  Four.`,
+		Finished, "The session ends with a reply, and nothing is left open.", "", "", "Four."},
+	{"finished with a stale plan", `
+		user   Fix it.
+		plan   +read, >fix, -test
+		turns  11
+		model  All done.
+		stop   done`,
+		Finished, "The run ended with a reply, and nothing is left open. Its plan still lists 2 steps that are not done, but had not changed for 12 turns.", "", "Read `x`.", "All done."},
+	{"a plan ten turns old is not stale", `
+		user   Fix it.
+		plan   +read, >fix, -test
+		turns  9
+		model  All done.
+		stop   done`,
+		StoppedShort, "2 of 3 planned steps are not done; the next is “fix”.", "Carry on with the plan; the next step is “fix”.", "Read `x`.", "All done."},
+	{"an old plan of a run that did not end done is believed", `
+		user   Fix it.
+		plan   +read, -fix
+		turns  20
+		stop   iteration_limit`,
+		StoppedShort, "1 of 2 planned steps is not done; the next is “fix”. The model never answered the last tool result. The run used up its turns while the model was still calling tools.", "Carry on with the plan; the next step is “fix”.", "Read `x`.", ""},
+	{"plan open", `
+		user   Fix it.
+		plan   +read, -write, >fix, ~ask
+		model  I have fixed half of it.
+		stop   done`,
+		StoppedShort, "2 of 3 planned steps are not done; the next is “fix”.", "Carry on with the plan; the next step is “fix”.", "", "I have fixed half of it."},
+	{"tool result unanswered", `
+		user   Look.
+		calls  a=read:look {"path":"main.go"}
+		start  a
+		end    a ok package main`,
+		StoppedShort, "The model never answered the last tool result.", "Carry on where you left off.", "Read `main.go`.", ""},
+	{"call cut while running", `
+		user   Deploy.
+		calls  a=execute:run {"command":"make deploy"}
+		start  a`,
+		StoppedShort, "`run` was running when the session stopped, and what it did is unknown.", "Check first what `run` did before the session stopped, then carry on.", "Was running `make deploy` when it stopped.", ""},
+	{"call cut while running, with a plan", `
+		user   Deploy.
+		plan   +build, >deploy
+		calls  a=execute:run {"command":["make","deploy"]}
+		start  a`,
+		StoppedShort, "1 of 2 planned steps is not done; the next is “deploy”. `run` was running when the session stopped, and what it did is unknown.", "Check first what `run` did before the session stopped, then carry on with the plan; the next step is “deploy”.", "Was running `make deploy` when it stopped.", ""},
+	{"a batch cut while running", `
+		user   Send them.
+		calls  a=other:mail {"to":"a"} ; b=other:post {"to":"b"} ; c=read:look {"path":"c"}
+		start  a
+		start  b
+		start  c
+		end    a ok sent`,
+		StoppedShort, "`post` was running when the session stopped, and what it did is unknown. The model called `look`, which had no result yet.", "Check first what `post` did before the session stopped, then carry on.", "Called `mail` with `{\"to\":\"a\"}`.", ""},
+	{"several cut while running", `
+		user   Send them.
+		calls  a=other:mail {} ; b=other:post {} ; c=other:mail {}
+		start  a
+		start  b
+		start  c`,
+		StoppedShort, "`mail` and `post` were running when the session stopped, and what they did is unknown.", "Check first what `mail` and `post` did before the session stopped, then carry on.", "Was calling `mail` when it stopped.", ""},
+	{"a read cut while running has no effects", `
+		user   Look.
+		calls  a=read:look {"path":"main.go"}
+		start  a`,
+		StoppedShort, "The model called `look`, which had no result yet.", "Carry on where you left off.", "Was reading `main.go` when it stopped.", ""},
+	{"call never started", `
+		user   Deploy.
+		calls  a=execute:run {"command":"make"} ; b=execute:run2 {"command":"make"}`,
+		StoppedShort, "The model called `run` and `run2`, which had no results yet.", "Carry on where you left off.", "", ""},
+	{"user message unanswered", `
+		user   Hello?`,
+		StoppedShort, "The last message has no reply.", "Answer the last message.", "", ""},
+	{"second request unanswered", `
+		user   What is 2+2?
+		model  Four.
+		stop   done
+		user   And 3+3?`,
+		StoppedShort, "The last message has no reply.", "Answer the last message.", "", "Four."},
+	{"a nudge unanswered", `
+		user   Fix it.
+		model  Done.
+		nudge  Are you sure?`,
+		StoppedShort, "The last message has no reply.", "Answer the last message.", "", "Done."},
+	{"interrupted by the user", `
+		user   Fix it.
+		calls  a=edit:write {"path":"a.go"}
+		start  a
+		end    a ok written
+		stop   aborted the user pressed ctrl-c`,
+		StoppedShort, "The model never answered the last tool result. The run was interrupted: “the user pressed ctrl-c”.", "Carry on where you left off.", "Edited `a.go`.", ""},
+	{"interrupted while a tool was running", `
+		user   Deploy.
+		calls  a=execute:run {"command":"make deploy"} ; b=edit:write {"path":"b"}
+		start  a
+		end    a cut_off cut
+		end    b not_started no
+		stop   aborted`,
+		StoppedShort, "`run` was running when the session stopped, and what it did is unknown. The model never answered the last tool result. The run was interrupted.", "Check first what `run` did before the session stopped, then carry on.", "Ran `make deploy`, which was cut off.", ""},
+	{"a doubt that was settled in a later turn", `
+		user   Deploy.
+		calls  a=execute:run {"command":"make deploy"}
+		start  a
+		again
+		end    a unknown check first
+		model  It did go out.
+		stop   done`,
+		Finished, "The run ended with a reply, and nothing is left open.", "", "Ran `make deploy`, and its outcome is unknown.", "It did go out."},
+	{"error of the model", `
+		user   Fix it.
+		fail   model 503 overloaded`,
+		StoppedShort, "The run ended with an error of the model: “503 overloaded”. The last message has no reply.", "Answer the last message.", "", ""},
+	{"ended by a tool", `
+		user   Fix it.
+		calls  a=execute:run {"command":"go test ./..."}
+		start  a
+		end    a failed disk full
+		fail   tool disk full`,
+		StoppedShort, "The model never answered the last tool result. The run was ended by a tool: “disk full”.", "Carry on where you left off.", "Ran `go test ./...`, which failed.", ""},
+	{"could not be recorded", `
+		user   Fix it.
+		fail   recorder no space left`,
+		StoppedShort, "The run ended because it could not be recorded: “no space left”. The last message has no reply.", "Answer the last message.", "", ""},
+	{"a failure of a later kind", `
+		user   Fix it.
+		fail   quota spent`,
+		StoppedShort, "The run ended with an error: “spent”. The last message has no reply.", "Answer the last message.", "", ""},
+	{"iteration limit", `
+		user   Look around.
+		turns  3
+		stop   iteration_limit`,
+		StoppedShort, "The model never answered the last tool result. The run used up its turns while the model was still calling tools.", "Carry on where you left off.", "Read `x`.", ""},
+	{"deadline", `
+		user   Look around.
+		turns  1
+		stop   deadline`,
+		StoppedShort, "The model never answered the last tool result. The run ran out of time.", "Carry on where you left off.", "Read `x`.", ""},
+	{"a failed run, then a good one", `
+		user   Fix it.
+		fail   model 503
+		again
+		model  Fixed.
+		stop   done`,
+		Finished, "The run ended with a reply, and nothing is left open.", "", "", "Fixed."},
+	{"waiting for a person", `
+		user   Book a table.
+		plan   >book
+		calls  a=other:ask {}
+		start  a
+		ask    a For how many?
+		stop   waiting_for_reply`,
+		WaitingForReply, "It asked “For how many?” and waits for the answer.", "Answer “For how many?”.", "Asked “For how many?”.", ""},
+	{"waiting for a person, the end not recorded", `
+		user   Book a table.
+		calls  a=other:ask {}
+		start  a
+		ask    a For how many?`,
+		WaitingForReply, "It asked “For how many?” and waits for the answer.", "Answer “For how many?”.", "Asked “For how many?”.", ""},
+	{"waiting for an approval", `
+		user   Clean up.
+		calls  a=execute:run {"command":"rm -rf build"}
+		approve a Run rm -rf build?
+		stop   waiting_for_reply`,
+		WaitingForReply, "It waits for approval: “Run rm -rf build?”.", "Approve or deny “Run rm -rf build?”.", "Asked for approval: “Run rm -rf build?”.", ""},
+	{"waiting for an answer and an approval", `
+		user   Clean up.
+		calls  a=other:ask {} ; b=execute:run {"command":"rm"} ; c=other:sleep {}
+		start  a
+		start  c
+		ask    a Which?
+		approve b Run rm?
+		sleep  c the build
+		stop   waiting_for_reply`,
+		WaitingForReply, "It asked “Which?” and waits for the answer. It waits for approval: “Run rm?”.", "Answer “Which?”. Approve or deny “Run rm?”.", "Paused: “the build”.", ""},
+	{"resuming later", `
+		user   Watch the build.
+		calls  a=other:sleep {}
+		start  a
+		sleep  a the build takes an hour
+		stop   resuming_later`,
+		ResumingLater, "It paused until 2026-03-05 07:30 UTC: “the build takes an hour”.", "Start it again after 2026-03-05 07:30 UTC; nothing has to be said.", "Paused: “the build takes an hour”.", ""},
+	{"killed in the batch of a call that waits", `
+		user   Book a table.
+		calls  a=other:ask {} ; b=execute:run {"command":"make"}
+		start  a
+		start  b
+		ask    a For how many?`,
+		StoppedShort, "`run` was running when the session stopped, and what it did is unknown.", "Check first what `run` did before the session stopped, then carry on.", "Asked “For how many?”.", ""},
+	{"torn inside a reply", `
+		user   What is 2+2?
+		torn   {"t":"message","seq":3,"message":{"role":"assistant","content":"Fo`,
+		StoppedShort, "The last message has no reply. The file breaks off in the middle of an entry.", "Answer the last message.", "", ""},
+	{"torn after the end", `
+		user   What is 2+2?
+		model  Four.
+		stop   done
+		torn   {"t":"run.start","seq":5,"mess`,
+		Finished, "The run ended with a reply, and nothing is left open. The file breaks off in the middle of an entry.", "", "", "Four."},
+	{"torn at the very beginning", `
+		torn   {"t":"sess`,
+		Finished, "Nothing has been asked yet. The file breaks off in the middle of an entry.", "", "", ""},
+	{"reply cut off", `
+		user   Tell me all.
+		cut    In the beginning
+		stop   done`,
+		StoppedShort, "The last reply was cut off at the output limit.", "Your last reply did not come through; carry on from there.", "", "In the beginning"},
+	{"reply filtered", `
+		user     Tell me all.
+		filtered I
+		stop     done`,
+		StoppedShort, "The last reply was stopped by a content filter.", "Your last reply did not come through; carry on from there.", "", "I"},
+	{"reply empty", `
+		user   Well?
+		model
+		stop   done`,
+		StoppedShort, "The last reply is empty.", "Your last reply did not come through; carry on from there.", "", ""},
+	{"the plan is the only action", `
+		user   Fix it.
+		calls  a=think:update_plan {"steps":[]}
+		start  a
+		end    a ok noted
+		model  Fixed.
+		stop   done`,
+		Finished, "The run ended with a reply, and nothing is left open.", "", "Updated the plan.", "Fixed."},
+	{"the plan hides no action", `
+		user   Fix it.
+		calls  a=edit:write {"file_path":"a.go"} ; b=think:update_plan {"steps":[]}
+		start  a
+		end    a failed denied
+		start  b
+		end    b ok noted
+		model  I could not.
+		stop   done`,
+		Finished, "The run ended with a reply, and nothing is left open.", "", "Edited `a.go`, which failed.", "I could not."},
+}
+
+func TestEndings(t *testing.T) {
+	for _, c := range endings {
+		t.Run(c.name, func(t *testing.T) {
+			u := Assess(pastOf(t, c.script))
+			require.Equal(t, c.because, u.Because)
+			require.Equal(t, c.suggestion, u.Suggestion)
+			require.Equal(t, c.verdict, u.Verdict)
+			require.Equal(t, c.verdict == StoppedShort, u.LooksUnfinished)
+			require.Equal(t, c.action, u.LastAction)
+			require.Equal(t, c.said, u.LastSaid)
+			require.Equal(t, c.verdict == Finished, u.Suggestion == "")
+		})
+	}
+}
+
+func TestStepsAreThoseNotDoneInOrder(t *testing.T) {
+	u := Assess(pastOf(t, "user x\nplan +a, -b, ~c, >d\nmodel y\nstop done"))
+	require.Equal(t, []plan.Step{{Text: "b", State: plan.Pending}, {Text: "d", State: plan.InProgress}}, u.Steps)
+}
+
+// Nothing is known but the messages: a history from elsewhere.
+func TestAssessWithoutARecord(t *testing.T) {
+	call := turn.ReplayForm(turn.Assistant("", turn.Call{ID: "a", Name: "send", Arguments: `{"to":"x"}`}))
+	for name, c := range map[string]struct {
+		past    PastSession
+		verdict Verdict
+		because string
+		action  string
+	}{
+		"nothing":      {PastSession{}, Finished, "Nothing has been asked yet.", ""},
+		"a reply":      {PastSession{Messages: turn.Transcript{turn.User("x"), turn.ReplayForm(turn.Assistant("y"))}}, Finished, "The session ends with a reply, and nothing is left open.", ""},
+		"a result":     {PastSession{Messages: turn.Transcript{turn.User("x"), call, turn.ToolResult("a", "ok")}}, StoppedShort, "The model never answered the last tool result.", "Called `send` with `{\"to\":\"x\"}`."},
+		"an open call": {PastSession{Messages: turn.Transcript{turn.User("x"), call}}, StoppedShort, "The model called `send`, and there is no result.", ""},
+		"imported": {PastSession{Messages: turn.Transcript{turn.User("x"), call}, State: trajectory.State{Open: []trajectory.OpenCall{{Call: turn.Call{ID: "a", Name: "send"}, Imported: true}}}},
+			StoppedShort, "`send` was running when the session stopped, and what it did is unknown.", ""},
+		"an orphan": {PastSession{Messages: turn.Transcript{turn.ToolResult("z", "ok")}}, StoppedShort, "The model never answered the last tool result.", ""},
+		"a plan":    {PastSession{Messages: turn.Transcript{turn.User("x"), turn.ReplayForm(turn.Assistant("y"))}, State: trajectory.State{Plan: &plan.Plan{Steps: []plan.Step{{Text: "a"}}}}}, StoppedShort, "1 of 1 planned steps is not done; the next is “a”.", ""},
+	} {
+		u := Assess(c.past)
+		require.Equal(t, c.because, u.Because, name)
+		require.Equal(t, c.verdict, u.Verdict, name)
+		require.Equal(t, c.action, u.LastAction, name)
+	}
+}
+
+func TestBrief(t *testing.T) {
+	for _, c := range []struct {
+		in   string
+		n    int
+		want string
+	}{
+		{"", 5, ""}, {"  a\n\tb  ", 5, "a b"}, {"abcdef", 5, "abcde…"}, {"漢字漢字漢字", 4, "漢字漢字…"},
+		{"one two three four", 15, "one two three…"}, {"Ends here. And", 10, "Ends here…"}, {strings.Repeat("é", 1_000_000), 3, "ééé…"},
+		{strings.Repeat(" ", 1_000_000) + "x", 3, "…"},
+	} {
+		got := brief(c.in, c.n)
+		require.Equal(t, c.want, got)
+		require.True(t, utf8.ValidString(got))
+	}
+}
+
+func TestSentences(t *testing.T) {
+	for want, a := range map[string]Action{
+		"Ran `go test ./...`, which failed.":       {Call: turn.Call{Name: "bash", Arguments: `{"command":"go test ./..."}`}, Kind: trajectory.KindExecute, Status: trajectory.Failed},
+		"Ran “echo `date`”.":                       {Call: turn.Call{Name: "bash", Arguments: "{\"cmd\":\"echo `date`\"}"}, Kind: trajectory.KindExecute, Status: trajectory.OK},
+		"Called `bash` with `{\"x\":1}`.":          {Call: turn.Call{Name: "bash", Arguments: `{"x":1}`}, Kind: trajectory.KindExecute, Status: trajectory.OK},
+		"Called `bash` with `not json`.":           {Call: turn.Call{Name: "bash", Arguments: `not json`}, Kind: trajectory.KindExecute, Status: trajectory.OK},
+		"Edited `a`, `b`, `c` and 2 more.":         {Call: turn.Call{Name: "edit"}, Kind: trajectory.KindEdit, Status: trajectory.OK, Paths: []string{"a", "b", "c", "d", "e"}},
+		"Moved `a` and `b`.":                       {Call: turn.Call{Name: "mv", Arguments: `{"paths":["a","b"]}`}, Kind: trajectory.KindMove, Status: trajectory.OK},
+		"Searched for `foo.*bar`.":                 {Call: turn.Call{Name: "grep", Arguments: `{"pattern":"foo.*bar","path":"."}`}, Kind: trajectory.KindSearch, Status: trajectory.OK},
+		"Was fetching `http://x` when it stopped.": {Call: turn.Call{Name: "get", Arguments: `{"url":"http://x"}`}, Kind: trajectory.KindFetch},
+		"Called `now`.":                            {Call: turn.Call{Name: "now", Arguments: `{}`}, Status: trajectory.OK},
+	} {
+		require.Equal(t, want, a.sentence())
+	}
+}
+
+func FuzzAssess(f *testing.F) {
+	for _, c := range endings {
+		f.Add(sessionOf(f, c.script))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p, _ := read(bytes.NewReader(data), nil)
+		u := Assess(p)
+		require.Contains(t, []Verdict{Finished, StoppedShort, WaitingForReply, ResumingLater}, u.Verdict)
+		require.NotEmpty(t, u.Because)
+		require.Equal(t, u.Verdict == Finished, u.Suggestion == "")
+		require.NotContains(t, strings.ToLower(u.Suggestion), "run again")
+		for _, s := range []string{u.Because, u.Suggestion, u.LastAction, u.LastSaid} {
+			require.True(t, utf8.ValidString(s))
+			require.NotContains(t, s, "\n")
+		}
+		closed := turn.Close(p.Messages, func(turn.Call) string { return "closed" })
+		require.NoError(t, turn.Check(closed))
+		require.Equal(t, u, Assess(p), "assessing changes nothing")
+	})
+}

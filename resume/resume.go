@@ -1,0 +1,32 @@
+// Package resume picks up a session where it was left: it reads the record, says
+// what the session was doing and whether it was finished, and hands over what the
+// next run carries on from.
+//
+//	past, err := resume.ReadResumable(dir, "session.jsonl")
+//	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+//		return err
+//	}
+//	fmt.Println(past.Assessment.Because)
+//
+// The first run and every later one are then the same code: past.Messages are the
+// messages, past.State is where the loop begins, past.Tail is where the writer goes
+// on. For a file that does not exist yet all three are zero, as for a new session.
+//
+// Reading never writes. A session that another process is still writing reads as
+// what it is so far. Damage costs the damaged lines and nothing else, and is
+// reported in Problems.
+package resume
+
+import "github.com/pawl-dev/pawl/trajectory"
+
+// Resumable is everything needed to carry on.
+type Resumable struct {
+	PastSession
+	Assessment Unfinished
+}
+
+// ReadResumable is [ReadPast] and [Assess] in one.
+func ReadResumable(cwd, file string, observe ...func(trajectory.Event) error) (Resumable, error) {
+	past, err := ReadPast(cwd, file, observe...)
+	return Resumable{past, Assess(past)}, err
+}

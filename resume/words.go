@@ -1,0 +1,173 @@
+package resume
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/pawl-dev/pawl/plan"
+	"github.com/pawl-dev/pawl/trajectory"
+)
+
+// Lengths in runes.
+const (
+	titleLength  = 60
+	saidLength   = 280
+	detailLength = 120
+)
+
+// brief is a text on one line and at most n runes long, cut between words where
+// that loses little.
+func brief(s string, n int) string {
+	const widest = 4 // bytes of a rune
+	whole := len(s) <= widest*n*4
+	if !whole {
+		s = strings.ToValidUTF8(s[:widest*n*4], "") // a megabyte is not gone through for a line
+	}
+	s = strings.Join(strings.Fields(s), " ")
+	runes := []rune(s)
+	if len(runes) <= n && whole {
+		return s
+	}
+	s = string(runes[:min(n, len(runes))])
+	if i := strings.LastIndexByte(s, ' '); i > len(s)*3/4 {
+		s = s[:i]
+	}
+	return strings.TrimRight(s, " .,;:") + "…"
+}
+
+func quoted(s string) string { return "“" + brief(s, detailLength) + "”" }
+
+// code marks a text as a name or a command.
+func code(s string) string {
+	if s = brief(s, detailLength); strings.Contains(s, "`") {
+		return "“" + s + "”"
+	}
+	return "`" + s + "`"
+}
+
+// list joins names as a person would, and leaves out what would be too many.
+func list(names []string) string {
+	const most = 3
+	switch n := len(names); {
+	case n == 0:
+		return ""
+	case n == 1:
+		return names[0]
+	case n > most:
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", n-most)
+	default:
+		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+	}
+}
+
+// verbs of the kinds, for what is over and for what was still going on.
+var verbs = map[trajectory.Kind][2]string{
+	trajectory.KindExecute: {"ran", "running"},
+	trajectory.KindEdit:    {"edited", "editing"},
+	trajectory.KindDelete:  {"deleted", "deleting"},
+	trajectory.KindMove:    {"moved", "moving"},
+	trajectory.KindRead:    {"read", "reading"},
+	trajectory.KindSearch:  {"searched for", "searching for"},
+	trajectory.KindFetch:   {"fetched", "fetching"},
+}
+
+// objects are the arguments that say what a call of a kind was about, under the
+// names that tools commonly give them.
+var objects = map[trajectory.Kind][]string{
+	trajectory.KindExecute: {"command", "cmd", "script", "code"},
+	trajectory.KindSearch:  {"query", "pattern", "regex", "q"},
+	trajectory.KindFetch:   {"url", "uri"},
+}
+
+var pathNames = []string{"path", "file_path", "filePath", "file", "filename", "paths", "files"}
+
+// phrase is what the call did, or (index 1) was doing: "ran `go test`".
+func (a Action) phrase(tense int) string {
+	if a.Name == plan.ToolName {
+		return [2]string{"updated the plan", "updating the plan"}[tense]
+	}
+	if verb, ok := verbs[a.Kind]; ok {
+		if object := a.object(); object != "" {
+			return verb[tense] + " " + object
+		}
+	}
+	phrase := [2]string{"called ", "calling "}[tense] + code(a.Name)
+	if arguments := strings.TrimSpace(a.Arguments); arguments != "" && arguments != "{}" {
+		phrase += " with " + code(arguments)
+	}
+	return phrase
+}
+
+// object is what the call was about; "" when neither the call nor its arguments say.
+func (a Action) object() string {
+	names, ofKind := objects[a.Kind]
+	var found []string
+	if !ofKind {
+		found, names = a.Paths, pathNames
+	}
+	if len(found) == 0 {
+		found = argument(a.Arguments, names)
+	}
+	if a.Kind == trajectory.KindExecute && len(found) > 1 {
+		found = []string{strings.Join(found, " ")} // a command given as words
+	}
+	marked := make([]string, len(found))
+	for i, s := range found {
+		marked[i] = code(s)
+	}
+	return list(marked)
+}
+
+// argument is the first of the named arguments that is a string or strings.
+func argument(arguments string, names []string) []string {
+	var object map[string]any
+	if json.Unmarshal([]byte(arguments), &object) != nil {
+		return nil
+	}
+	for _, name := range names {
+		switch v := object[name].(type) {
+		case string:
+			if v != "" {
+				return []string{v}
+			}
+		case []any:
+			var out []string
+			for _, item := range v {
+				if s, ok := item.(string); ok {
+					out = append(out, s)
+				}
+			}
+			if len(out) > 0 {
+				return out
+			}
+		}
+	}
+	return nil
+}
+
+// sentence tells of the call.
+func (a Action) sentence() string {
+	switch a.Waits {
+	case trajectory.ForReply:
+		return "Asked " + quoted(a.Asked) + "."
+	case trajectory.ForApproval:
+		return "Asked for approval: " + quoted(a.Asked) + "."
+	case trajectory.ForTime:
+		return "Paused: " + quoted(a.Asked) + "."
+	}
+	switch a.Status {
+	case "":
+		return "Was " + a.phrase(1) + " when it stopped."
+	case trajectory.Failed:
+		return capital(a.phrase(0)) + ", which failed."
+	case trajectory.CutOff:
+		return capital(a.phrase(0)) + ", which was cut off."
+	case trajectory.Unknown:
+		return capital(a.phrase(0)) + ", and its outcome is unknown."
+	}
+	return capital(a.phrase(0)) + "."
+}
+
+// capital makes one of our own phrases begin a sentence.
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -1,0 +1,290 @@
+package trajectory
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/pawl-dev/pawl/stats"
+	"github.com/pawl-dev/pawl/turn"
+)
+
+// record is one line, read. The Body is nil for a header and for an unknown type.
+type record struct {
+	Entry
+	kind   string
+	header Header
+}
+
+// VersionError says that a session is written in a format that is newer than this
+// package.
+type VersionError struct{ Version int64 }
+
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("the session is in version %d of the format, and this program reads up to version %d", e.Version, Version)
+}
+
+// maxSeq keeps a damaged number from using up all numbers above it.
+const maxSeq = 1 << 53
+
+// decode reads one line.
+//
+// Almost all bytes of a session are messages, so a line in the layout of the
+// Writer, with its message last, is split there: what is before it is short, and
+// the message is checked as it is parsed. The two parts are valid if and only if
+// the whole is. Any other layout goes through a check of the whole line first.
+func decode(data []byte) (record, error) {
+	const key = `,"message":`
+	if at := bytes.Index(data, []byte(key)); at > 0 && data[len(data)-1] == '}' {
+		head := validUTF8(data[:at]) + "}"
+		if turn.ValidJSON(head) == nil {
+			if m, err := turn.ParseMessage(data[at+len(key) : len(data)-1]); err == nil {
+				return decodeFields(head, func() (turn.TranscriptMessage, error) { return m, nil })
+			}
+		}
+	}
+	text := validUTF8(data)
+	if err := turn.ValidJSON(text); err != nil {
+		return record{}, err
+	}
+	return decodeFields(text, nil)
+}
+
+func validUTF8(data []byte) string { return strings.ToValidUTF8(string(data), "\uFFFD") }
+
+// fields are the values of a line. Of a name that stands twice the last counts, as
+// in encoding/json. The few there are, are found faster by looking than by a map.
+type fields []field
+
+type field struct {
+	name  string
+	value gjson.Result
+}
+
+func (f fields) at(name string) gjson.Result {
+	for i := len(f) - 1; i >= 0; i-- {
+		if f[i].name == name {
+			return f[i].value
+		}
+	}
+	return gjson.Result{}
+}
+
+func (f fields) text(name string) string { return f.at(name).String() }
+func (f fields) flag(name string) bool   { return f.at(name).Bool() }
+func (f fields) int(name string) int     { return int(f.at(name).Int()) }
+
+// value reads a field into v, and leaves v alone when there is none.
+func (f fields) value(name string, v any) error {
+	r := f.at(name)
+	if !r.Exists() {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(r.Raw), v); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// milliseconds is zero for what is no duration.
+func milliseconds(v gjson.Result) time.Duration {
+	var d turn.Milliseconds
+	if v.Type != gjson.Number || d.UnmarshalJSON([]byte(v.Raw)) != nil {
+		return 0
+	}
+	return time.Duration(d)
+}
+
+// decodeFields reads a line that is valid JSON. The message is what it holds under
+// that name; nil when it has not been read yet.
+func decodeFields(text string, message func() (turn.TranscriptMessage, error)) (record, error) {
+	f := make(fields, 0, 16)
+	whole := gjson.Parse(text)
+	if !whole.IsObject() {
+		return record{}, errors.New("no entry: not a JSON object")
+	}
+	whole.ForEach(func(key, value gjson.Result) bool {
+		f = append(f, field{key.Str, value})
+		return true
+	})
+	r := record{kind: f.text("t")}
+	r.Seq = f.at("seq").Int()
+	if r.kind == "" || r.Seq < 1 || r.Seq > maxSeq {
+		return record{}, errors.New(`no entry: "t" or "seq" is missing or wrong`)
+	}
+	r.At, _ = time.Parse(time.RFC3339Nano, f.text("at")) // a damaged time costs no entry
+	r.Agent = f.text("agent")
+	if r.kind == "session" {
+		return r, r.decodeHeader(f)
+	}
+	if message == nil {
+		message = func() (turn.TranscriptMessage, error) { return parseMessage(f.at("message")) }
+	}
+	var err error
+	if r.Body, err = decodeBody(r.kind, f, message); err != nil {
+		return record{}, fmt.Errorf("%s: %w", r.kind, err)
+	}
+	return r, nil
+}
+
+func (r *record) decodeHeader(f fields) error {
+	switch v := f.at("v").Int(); {
+	case v > Version:
+		return &VersionError{v}
+	case v < 1:
+		return errors.New("session: the version is missing")
+	}
+	r.header.Title = f.text("title")
+	if host := f.at("host"); host.Exists() {
+		r.header.Host = json.RawMessage(host.Raw)
+	}
+	return nil
+}
+
+// decodeBody returns nil for a type that it does not know.
+func decodeBody(kind string, f fields, message func() (turn.TranscriptMessage, error)) (Body, error) {
+	switch kind {
+	case "message":
+		m, err := message()
+		return Message{Message: m, Turn: decodeTurn(f.at("turn"))}, err
+	case "call.start":
+		b := CallStart{Call: f.call(), Turn: f.int("turn"), Kind: Kind(f.text("kind")), Polls: f.flag("polls"),
+			Identity: f.text("identity"), Again: f.flag("again"), Approved: f.flag("approved")}
+		err := f.value("reply", &b.Reply)
+		return b, err
+	case "call.end":
+		m, err := message()
+		b := CallEnd{Call: f.call(), Turn: f.int("turn"), Status: Status(f.text("status")), Message: m,
+			Duration: milliseconds(f.at("durationMs")), Agents: f.int("agents"), Stack: f.text("stack"), Full: f.text("full")}
+		err = errors.Join(err, f.value("paths", &b.Paths), f.value("children", &b.Children))
+		return b, err
+	}
+	return decodeRare(kind, f)
+}
+
+// decodeRare reads the entries that a long run has few of.
+func decodeRare(kind string, f fields) (Body, error) {
+	switch kind {
+	case "run.start":
+		list, err := parseMessages(f.at("messages"))
+		return RunStart{Title: f.text("title"), Cwd: f.text("cwd"), Continued: f.flag("continued"), Messages: list}, err
+	case "run.end":
+		return RunEnd{Reason: turn.StopReason(f.text("reason")), Failure: f.text("failure"), Cause: f.text("cause")}, nil
+	case "suspend":
+		b := Suspend{Call: f.call(), Turn: f.int("turn"), Duration: milliseconds(f.at("durationMs")), Agents: f.int("agents")}
+		err := errors.Join(f.value("suspension", &b.Suspension), f.value("children", &b.Children))
+		return b, err
+	case "plan":
+		var b PlanChange
+		err := f.value("plan", &b.Plan)
+		return b, err
+	case "spend":
+		var b Spend
+		err := f.value("spend", &b.AuxiliarySpend)
+		return b, err
+	case "compact":
+		var spend stats.AuxiliarySpend
+		err := f.value("spend", &spend)
+		list, listErr := parseMessages(f.at("head"))
+		return Compact{Head: list, Drop: f.int("drop"), Spend: spend}, errors.Join(err, listErr)
+	case "title":
+		return Title{f.text("title")}, nil
+	}
+	if isCustom(kind) {
+		b := Custom{Name: kind}
+		if data := f.at("data"); data.Exists() {
+			b.Data = json.RawMessage(data.Raw)
+		}
+		return b, nil
+	}
+	return nil, nil
+}
+
+func (f fields) call() turn.Call { return turn.Call{ID: f.text("id"), Name: f.text("name")} }
+
+func parseMessage(v gjson.Result) (turn.TranscriptMessage, error) {
+	if !v.Exists() {
+		return turn.TranscriptMessage{}, errors.New("there is no message")
+	}
+	m, err := turn.ParseMessage([]byte(v.Raw))
+	if err != nil {
+		return m, fmt.Errorf("message: %w", err)
+	}
+	return m, nil
+}
+
+func parseMessages(list gjson.Result) (turn.Transcript, error) {
+	var out turn.Transcript
+	var errs []error
+	list.ForEach(func(_, v gjson.Result) bool {
+		m, err := parseMessage(v)
+		if err != nil {
+			errs = append(errs, err)
+		} else {
+			out = append(out, m)
+		}
+		return true
+	})
+	return out, errors.Join(errs...)
+}
+
+// decodeTurn takes what it can read: a number that it cannot is zero, and an
+// amount that it cannot is unknown.
+func decodeTurn(v gjson.Result) *Turn {
+	if !v.IsObject() {
+		return nil
+	}
+	t := &Turn{Finish: v.Get("finish").String(), Model: v.Get("model").String(), Auxiliary: v.Get("auxiliary").Bool()}
+	v.Get("usage").ForEach(func(key, value gjson.Result) bool {
+		n := value.Int()
+		switch key.Str {
+		case "inputTokens":
+			t.Usage.InputTokens = n
+		case "outputTokens":
+			t.Usage.OutputTokens = n
+		case "cachedInputTokens":
+			if value.Type == gjson.Number {
+				t.Usage.CachedInputTokens = &n
+			}
+		case "costCents":
+			if c, err := turn.ParseCents(value.Raw); err == nil {
+				t.Usage.Cost = &c
+			}
+		}
+		return true
+	})
+	t.Timings.Generation = milliseconds(v.Get("timings.generationMs"))
+	if ttft := v.Get("timings.ttftMs"); ttft.Type == gjson.Number {
+		d := milliseconds(ttft)
+		t.Timings.TTFT = &d
+	}
+	return t
+}
+
+// withArguments puts back what a call's start and end leave out.
+func withArguments(b Body, calls []turn.Call) Body {
+	fill := func(c turn.Call) turn.Call {
+		if i := slices.IndexFunc(calls, func(of turn.Call) bool { return of.ID == c.ID }); i >= 0 {
+			c.Arguments = calls[i].Arguments
+		}
+		return c
+	}
+	switch b := b.(type) {
+	case CallStart:
+		b.Call = fill(b.Call)
+		return b
+	case CallEnd:
+		b.Call = fill(b.Call)
+		return b
+	case Suspend:
+		b.Call = fill(b.Call)
+		return b
+	}
+	return b
+}
