@@ -43,8 +43,10 @@ func (r *run) validate(messages turn.Transcript) error {
 	if err != nil {
 		return err
 	}
-	if err := r.checkReplies(turn.OpenCalls(messages[:begin])); err != nil {
-		return err
+	if len(o.Replies) > 0 {
+		if err := r.checkReplies(turn.OpenCalls(messages[:begin])); err != nil {
+			return err
+		}
 	}
 	r.begin, r.pending = messages[o.From.Recorded:begin], messages[begin:]
 	return nil
