@@ -130,6 +130,8 @@ func throughJSON[T any](t require.TestingT, v T) T {
 	return out
 }
 
+func jsonInto(data []byte, v any) error { return json.Unmarshal(data, v) }
+
 func jsonOf(t require.TestingT, v any) string {
 	data, err := json.Marshal(v)
 	require.NoError(t, err)

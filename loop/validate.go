@@ -43,8 +43,10 @@ func (r *run) validate(messages turn.Transcript) error {
 	if err != nil {
 		return err
 	}
-	if err := r.checkReplies(turn.OpenCalls(messages[:begin])); err != nil {
-		return err
+	if len(o.Replies) > 0 {
+		if err := r.checkReplies(turn.OpenCalls(messages[:begin])); err != nil {
+			return err
+		}
 	}
 	r.begin, r.pending = messages[o.From.Recorded:begin], messages[begin:]
 	return nil
@@ -138,6 +140,8 @@ func (r *run) checkReplies(still []turn.Call) *InvalidError {
 		field := fmt.Sprintf("Replies[%s]", clip(id, 80))
 		i := slices.IndexFunc(open, func(c trajectory.OpenCall) bool { return c.ID == id })
 		switch {
+		case i < 0 && slices.ContainsFunc(still, func(c turn.Call) bool { return c.ID == id }):
+			return &InvalidError{field, errors.New("From says nothing of the call: continue from the state of the run that it ended")}
 		case i < 0:
 			return &InvalidError{field, errors.New("no call of that id is open")}
 		case open[i].Suspension == nil:

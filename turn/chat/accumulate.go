@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/pawl-dev/pawl/turn"
 	"github.com/tidwall/gjson"
@@ -250,51 +249,11 @@ func (r *reply) say(kind Kind, v gjson.Result) {
 
 // flush says what was held back: half a character that never became whole.
 func (r *reply) flush() {
-	for kind, h := range map[Kind]held{Text: r.heldText, Reasoning: r.heldReasoning} {
+	for kind, h := range [...]held{Text: r.heldText, Reasoning: r.heldReasoning} {
 		if h != "" {
-			r.delta(Delta{Kind: kind, Text: readable(string(h))})
+			r.delta(Delta{Kind: Kind(kind), Text: readable(string(h))})
 		}
 	}
-}
-
-// held is the end of a piece of text that stops in the middle of a character. It
-// waits for the next piece, so that each piece that the host sees is whole.
-type held string
-
-// take gives what can be shown of a piece, the inside of a JSON string.
-func (h *held) take(inside string) string {
-	if *h != "" {
-		inside = string(*h) + inside
-	}
-	n := wholeCharacters(inside)
-	*h = held(inside[n:])
-	return readable(inside[:n])
-}
-
-func readable(inside string) string {
-	text := inside
-	if strings.IndexByte(inside, '\\') >= 0 {
-		text = gjson.Parse(string(mendSurrogates([]byte(`"` + inside + `"`)))).Str
-	}
-	return strings.ToValidUTF8(text, "\uFFFD")
-}
-
-// wholeCharacters is how much of the inside of a JSON string can be shown.
-func wholeCharacters(s string) int {
-	if n := len(s); n >= 6 {
-		if unit, ok := escapedUnit(s[n-6:]); ok && unit >= 0xD800 && unit < 0xDC00 && !strings.HasSuffix(s[:n-6], `\`) {
-			return n - 6
-		}
-	}
-	for n := 1; n <= 3 && n <= len(s); n++ {
-		if tail := s[len(s)-n:]; utf8.RuneStart(tail[0]) {
-			if !utf8.FullRuneInString(tail) {
-				return len(s) - n
-			}
-			break
-		}
-	}
-	return len(s)
 }
 
 // end judges a stream that is over: what is no success is an error.
@@ -378,30 +337,4 @@ func (r *reply) callList() []byte {
 		b = c.appendTo(b)
 	}
 	return append(b, ']')
-}
-
-// validJSON also bounds the nesting, since the parsers call themselves for each
-// level, and a stack that overflows ends the process.
-func validJSON(data []byte) bool {
-	const maxDepth = 500
-	if bytes.Count(data, []byte("{"))+bytes.Count(data, []byte("[")) > maxDepth {
-		level := 0
-		for i := 0; i < len(data); i++ {
-			switch data[i] {
-			case '{', '[':
-				if level++; level > maxDepth {
-					return false
-				}
-			case '}', ']':
-				level--
-			case '"':
-				for i++; i < len(data) && data[i] != '"'; i++ {
-					if data[i] == '\\' {
-						i++
-					}
-				}
-			}
-		}
-	}
-	return gjson.ValidBytes(data)
 }

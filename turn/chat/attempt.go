@@ -38,8 +38,10 @@ func (a *attempt) do() (turn.ModelTurnResult, error) {
 	}
 	response, err := a.send(ctx)
 	var complete bool
-	if err == nil {
+	if response != nil {
 		a.requestID = requestID(response.Header)
+	}
+	if err == nil {
 		err = a.read(response.Body)
 		complete = err == nil
 		if complete {
@@ -65,7 +67,7 @@ func (a *attempt) send(ctx context.Context) (*http.Response, error) {
 	var response *http.Response
 	params := param.Override[openai.ChatCompletionNewParams](rawJSON(a.body))
 	_, err := a.service.New(ctx, params, option.WithMaxRetries(0), option.WithResponseBodyInto(&response),
-		option.WithMiddleware(boundErrors), option.WithHeader("Accept", a.accept()))
+		option.WithMiddleware(boundErrors))
 	switch {
 	case response == nil && err == nil:
 		return nil, &Error{Message: "the service gave no response", Retryable: true}
@@ -82,13 +84,6 @@ func (a *attempt) send(ctx context.Context) (*http.Response, error) {
 		return response, &Error{Status: response.StatusCode, Message: "no response", Retryable: true, Err: err}
 	}
 	return response, nil
-}
-
-func (a *attempt) accept() string {
-	if a.options.NoStream {
-		return "application/json"
-	}
-	return "text/event-stream, application/json"
 }
 
 // rawJSON is a body that is sent as it is.
@@ -226,11 +221,9 @@ func (a *attempt) explain(ctx context.Context, response *http.Response, err erro
 	if cause := context.Cause(ctx); errors.Is(cause, ErrTimeout) {
 		e = &Error{Message: cause.Error() + ", after " + a.reply.arrived(), Retryable: true, Err: ErrTimeout}
 	}
-	if response != nil {
-		e.RequestID = requestID(response.Header)
-		if e.Status == 0 && response.StatusCode != http.StatusOK {
-			e.Status = response.StatusCode
-		}
+	e.RequestID = a.requestID
+	if response != nil && e.Status == 0 && response.StatusCode != http.StatusOK {
+		e.Status = response.StatusCode
 	}
 	return e
 }

@@ -119,8 +119,10 @@ func errorInBody(v gjson.Result, body []byte) *Error {
 	if e.Message == "" {
 		e.Message = "the server reported an error: " + excerpt(body)
 	}
-	if n, err := strconv.Atoi(e.Code); err == nil && n >= 400 && n < 600 {
-		e.Status = n
+	for _, s := range [...]string{e.Code, inner.Get("status").String(), inner.Get("status_code").String()} {
+		if n, err := strconv.Atoi(s); err == nil && n >= 400 && n < 600 && e.Status == 0 {
+			e.Status = n
+		}
 	}
 	if delay, err := time.ParseDuration(inner.Get("details.#(retryDelay).retryDelay").String()); err == nil {
 		e.RetryAfter = max(delay, 0)
@@ -169,8 +171,9 @@ func (e *Error) classify() {
 		e.Retryable = retryableStatus(e.Status)
 	default: // inside a 200: the request itself was accepted
 		e.Retryable = true
-		for _, s := range []string{"invalid_request", "authentication", "permission", "not_found", "content_filter", "content_policy", "badrequest", "unsupported"} {
-			if strings.Contains(strings.ToLower(e.Code+" "+e.Type), s) {
+		name := strings.ReplaceAll(strings.ToLower(e.Code+" "+e.Type), "_", "")
+		for _, s := range []string{"invalidrequest", "badrequest", "authentication", "permission", "notfound", "contentfilter", "contentpolicy", "unsupported"} {
+			if strings.Contains(name, s) {
 				e.Retryable = false
 			}
 		}
@@ -217,7 +220,7 @@ func isOverflow(code, message string) bool {
 // plainText makes one line of a body that is no JSON: of an HTML page its title,
 // else its text.
 func plainText(body []byte) string {
-	s := string(body)
+	s := clipTo(body, 64<<10)
 	lower := strings.ToLower(s)
 	if len(lower) == len(s) && strings.Contains(lower, "<") {
 		if i, j := strings.Index(lower, "<title>"), strings.Index(lower, "</title>"); i >= 0 && j > i {

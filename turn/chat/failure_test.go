@@ -2,11 +2,9 @@ package chat_test
 
 import (
 	"errors"
-	"io"
 	"net"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
@@ -57,6 +55,8 @@ func TestWhatIsNoSuccess(t *testing.T) {
 		{name: "an error event that says it twice", answer: answer{body: "event: error\ndata: {\"error\":{\"message\":\"boom\"},\"message\":\"boom\"}\n\n"}, says: "boom", retries: true},
 		{name: "an error event whose error is empty", answer: answer{body: events(par) + "event: error\ndata: {\"error\":{}}\n\n"}, text: "par", says: "error", retries: true},
 		{name: "an error without an envelope", answer: answer{body: events(`{"object":"error","message":"no such model","type":"NotFoundError","code":404}`)}, says: "no such model", status: 404, code: "404"},
+		{name: "an error that names its status", answer: answer{body: events(`{"error":{"message":"busy","status":503}}`)}, says: "busy", status: 503, retries: true},
+		{name: "an error inside the stream that is the request's", answer: answer{body: events(`{"error":{"message":"no such model","type":"NotFoundError"}}`)}, says: "no such model"},
 		{name: "an error on a line of its own", answer: answer{body: events(par) + "{\"error\":{\"message\":\"boom\"}}\n"}, text: "par", says: "boom", retries: true},
 		{name: "an error in the choice", answer: answer{body: `{"choices":[{"error":{"code":429,"message":"slow down"},"message":{"role":"assistant","content":""}}]}`}, says: "slow down", status: 429, code: "429", retries: true},
 		{name: "a finish reason that is an error", answer: answer{body: stream(par, finish("error"))}, text: "par", says: `finish reason "error"`, retries: true},
@@ -200,17 +200,4 @@ func TestNoServer(t *testing.T) {
 	require.Zero(t, e.Status)
 	var dial *net.OpError
 	require.ErrorAs(t, err, &dial)
-}
-
-// The host's own limit on a request is a failure of the request, not the end of
-// the host's context.
-func TestRequestTimeoutOfTheService(t *testing.T) {
-	s := serve(t, answer{body: events(delta(`"content":"hi"`)), hold: true})
-	model := chat.New(s.service(option.WithRequestTimeout(30*time.Millisecond)), "m", chat.Options{MaxRetries: 1, Backoff: -1})
-	res, err := model(t.Context(), hello(), nil)
-	require.ErrorIs(t, err, chat.ErrIncomplete)
-	require.Equal(t, "hi", res.Message.Content)
-	require.Len(t, s.sent(), 2)
-	require.NoError(t, t.Context().Err())
-	require.NotErrorIs(t, err, io.EOF)
 }

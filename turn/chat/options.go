@@ -71,7 +71,7 @@ type Options struct {
 	Idle time.Duration
 
 	// Price gives the cost of a request whose server reports usage and no cost; nil
-	// when it has none either.
+	// when it has none either. It may be called from several goroutines.
 	Price func(model string, u turn.Usage) *turn.Cost
 
 	// OnDelta is told of each piece of a streamed reply, in order, with the context

@@ -2,6 +2,7 @@ package chat_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -156,6 +157,10 @@ func TestOpaqueFieldsRoundTrip(t *testing.T) {
 			`{"choices":[{"finish_reason":"tool_calls","message":{"role":"assistant","content":null,"reasoning":"<r>","annotations":[{"a":1.0}],"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"SIG=="}}},{"id":"b","type":"function","function":{"name":"f","arguments":"{}"}}],"refusal":null}}]}`,
 			`{"role":"assistant","content":null,"reasoning":"<r>","annotations":[{"a":1.0}],"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"SIG=="}}},{"id":"b","type":"function","function":{"name":"f","arguments":"{}"}}],"refusal":null}`,
 		},
+		"many fields": {
+			stream(delta(`"content":"a",`+many("1", 100)), delta(many("2", 100)), finish("stop")),
+			`{"role":"assistant","content":"a",` + many("2", 100) + `}`,
+		},
 		"no type": {
 			stream(callDelta(`"index":0,"id":"a","function":{"name":"f","arguments":"{}"}`), finish("tool_calls")),
 			`{"role":"assistant","tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"},"type":"function"}]}`,
@@ -215,4 +220,13 @@ func TestRequestsExtendEachOther(t *testing.T) {
 		require.True(t, strings.HasPrefix(list, before))
 		before = strings.TrimSuffix(list, "]")
 	}
+}
+
+// many is that many members of one value.
+func many(value string, n int) string {
+	members := make([]string, n)
+	for i := range members {
+		members[i] = fmt.Sprintf(`"x%d":%s`, i, value)
+	}
+	return strings.Join(members, ",")
 }

@@ -70,8 +70,8 @@ func (f *fake) Do(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: max(a.status, 200), Header: h, Body: reader, Request: r}, nil
 }
 
-func (f *fake) model(o chat.Options) turn.TurnFn {
-	return chat.New(openai.NewChatCompletionService(option.WithBaseURL("http://fake/"), option.WithHTTPClient(f)), "m", o)
+func (f *fake) model(o chat.Options, options ...option.RequestOption) turn.TurnFn {
+	return chat.New(openai.NewChatCompletionService(append(options, option.WithBaseURL("http://fake/"), option.WithHTTPClient(f))...), "m", o)
 }
 
 // good is a reply that comes at once.
@@ -280,6 +280,21 @@ func TestTimeouts(t *testing.T) {
 		_, err := f.model(chat.Options{FirstToken: -1, Idle: -1})(t.Context(), hello(), nil)
 		require.NoError(t, err)
 	})
+}
+
+// The host's own limit on a request is a failure of the request, not the end of
+// the host's context.
+func TestRequestTimeoutOfTheService(t *testing.T) {
+	for name, pieces := range map[string][]piece{"hi": {{0, events(delta(`"content":"hi"`))}}, "": nil} {
+		synctest.Test(t, func(t *testing.T) {
+			f := &fake{responses: []timed{{pieces: pieces, hold: true}}}
+			res, err := f.model(chat.Options{MaxRetries: 1, Backoff: -1}, option.WithRequestTimeout(time.Minute))(t.Context(), hello(), nil)
+			require.ErrorIs(t, err, chat.ErrIncomplete)
+			require.Equal(t, name, res.Message.Content)
+			require.Equal(t, []time.Duration{0, time.Minute}, f.sentAt)
+			require.Equal(t, 2*time.Minute, res.Timings.Generation)
+		})
+	}
 }
 
 // A host that was told of a delta is not told the reply twice, unless it asks.

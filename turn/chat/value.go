@@ -1,12 +1,6 @@
 package chat
 
-import (
-	"bytes"
-	"strconv"
-	"unicode/utf16"
-
-	"github.com/tidwall/gjson"
-)
+import "github.com/tidwall/gjson"
 
 // value is a JSON value that grows piece by piece, as a server streams it. Text
 // is kept as it is escaped on the wire: appending the inside of one JSON string
@@ -15,6 +9,7 @@ type value struct {
 	kind   kind
 	text   []byte // of isText: the escaped inside; of isScalar: the JSON itself
 	fields []field
+	byName map[string]*value // only of an object with many fields
 	items  []*value
 }
 
@@ -46,15 +41,34 @@ func grows(name string) bool {
 
 // at is the field of that name, made when it is missing.
 func (v *value) at(name, raw string) *value {
+	if f := v.find(name); f != nil {
+		return f
+	}
+	v.kind = isObject
+	n := &value{}
+	v.fields = append(v.fields, field{name, raw, n})
+	if v.byName != nil {
+		v.byName[name] = n
+	} else if len(v.fields) == 32 {
+		v.byName = make(map[string]*value, 64)
+		for _, f := range v.fields {
+			v.byName[f.name] = f.value
+		}
+	}
+	return n
+}
+
+// find is the field of that name, nil when it is missing.
+func (v *value) find(name string) *value {
+	if v.byName != nil {
+		return v.byName[name]
+	}
 	for i := range v.fields {
 		if v.fields[i].name == name {
 			return v.fields[i].value
 		}
 	}
-	v.kind = isObject
-	n := &value{}
-	v.fields = append(v.fields, field{name, raw, n})
-	return n
+	return nil
 }
 
 // merge takes in the next piece. A null never wipes what is there.
@@ -144,28 +158,17 @@ func (v *value) continued(in gjson.Result) *value {
 		return nil
 	}
 	for _, name := range []string{"text", "thinking", "summary"} {
-		if last.has(name) && in.Get(name).Exists() {
+		if last.find(name) != nil && in.Get(name).Exists() {
 			return last
 		}
 	}
 	return nil
 }
 
-func (v *value) has(name string) bool {
-	for i := range v.fields {
-		if v.fields[i].name == name {
-			return true
-		}
-	}
-	return false
-}
-
 // raw is the JSON of a short field, "" when it is missing.
 func (v *value) raw(name string) string {
-	for i := range v.fields {
-		if v.fields[i].name == name {
-			return string(v.fields[i].value.appendTo(nil))
-		}
+	if f := v.find(name); f != nil {
+		return string(f.appendTo(nil))
 	}
 	return ""
 }
@@ -198,45 +201,4 @@ func (v *value) appendTo(b []byte) []byte {
 		return append(b, ']')
 	}
 	return append(b, "null"...)
-}
-
-// mendSurrogates replaces half characters in the escapes of a JSON text. A strict
-// parser refuses them, and with them every later request of the conversation.
-func mendSurrogates(text []byte) []byte {
-	if !bytes.Contains(text, []byte(`\ud`)) && !bytes.Contains(text, []byte(`\uD`)) {
-		return text
-	}
-	out := make([]byte, 0, len(text))
-	for i := 0; i < len(text); {
-		if text[i] != '\\' || i+1 >= len(text) {
-			out = append(out, text[i])
-			i++
-			continue
-		}
-		n := 2
-		if r, ok := escapedUnit(text[i:]); ok {
-			n = 6
-			if utf16.IsSurrogate(r) {
-				if low, ok := escapedUnit(text[i+6:]); ok && utf16.DecodeRune(r, low) != '\uFFFD' {
-					n = 12
-				} else {
-					out = append(out, `\ufffd`...)
-					i += 6
-					continue
-				}
-			}
-		}
-		out = append(out, text[i:i+n]...)
-		i += n
-	}
-	return out
-}
-
-// escapedUnit reads a \uXXXX at the start of text.
-func escapedUnit[T string | []byte](text T) (rune, bool) {
-	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
-		return 0, false
-	}
-	n, err := strconv.ParseUint(string(text[2:6]), 16, 16)
-	return rune(n), err == nil
 }
