@@ -100,7 +100,7 @@ func TestChildEntriesAddUpToTheChildsTotals(t *testing.T) {
 		{Body: Suspend{Call: turn.Call{ID: "a", Name: "f"}, Turn: 1, Suspension: Suspension{For: ForReply}, Duration: time.Second}},
 		{Body: Suspend{Call: turn.Call{ID: "b", Name: "f"}, Turn: 1, Suspension: Suspension{For: ForApproval}}},
 		{Body: CallEnd{Call: turn.Call{ID: "c", Name: "f"}, Turn: 1, Status: NotStarted, Message: turn.ToolResult("c", "no")}},
-		{Body: CallStart{Call: turn.Call{ID: "a", Name: "f"}, Turn: 1, Reply: &Reply{Kind: ReplyAnswer}}},
+		{Body: CallStart{Call: turn.Call{ID: "a", Name: "f"}, Turn: 1, Again: true, Reply: &Reply{Kind: ReplyAnswer}}},
 		{Body: CallStart{Call: turn.Call{ID: "b", Name: "f"}, Turn: 1, Approved: true, Reply: &Reply{Kind: ReplyApprove}}},
 		{Body: CallEnd{Call: turn.Call{ID: "a", Name: "f"}, Turn: 1, Duration: time.Minute, Message: turn.ToolResult("a", "ok")}},
 		{Body: CallEnd{Call: turn.Call{ID: "b", Name: "f"}, Turn: 1, Duration: time.Hour, Message: turn.ToolResult("b", "ok")}},
@@ -115,7 +115,7 @@ func TestChildEntriesAddUpToTheChildsTotals(t *testing.T) {
 	}
 	open := parent.Open()
 	require.Len(t, open, 1)
-	require.Equal(t, own.State().Stats, open[0].Children)
+	require.Equal(t, own.State().Stats, *open[0].Children)
 	require.Equal(t, 1, open[0].Agents)
 	require.Equal(t, int64(2), parent.State().Total().ToolCalls)
 }

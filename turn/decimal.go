@@ -128,7 +128,7 @@ func parseDecimal(s string, digits int) (int64, error) {
 // parsePlainDecimal reads what formatDecimal writes, as long as it is short: the
 // numbers of every line of a session.
 func parsePlainDecimal(s string, digits int) (n int64, ok bool) {
-	if len(s) == 0 || len(s) > 18 || s[0] == '.' || s[len(s)-1] == '.' {
+	if len(s) == 0 || len(s) > 18 || s[0] == '.' || s[len(s)-1] == '.' || len(s) > 1 && s[0] == '0' && s[1] != '.' {
 		return 0, false
 	}
 	scale := -1 // digits behind the point, once there is one
