@@ -220,14 +220,13 @@ func (r *run) callModel() error {
 		reply.Timings.Generation = r.since(start)
 	}
 	if err != nil {
-		r.res.Partial = keep(reply)
+		r.res.Partial = new(turn.ModelTurnResult)
+		*r.res.Partial = reply
 		return err
 	}
 	r.res.Last, r.res.Partial = reply, nil
 	return nil
 }
-
-func keep(reply turn.ModelTurnResult) *turn.ModelTurnResult { return &reply }
 
 // modelFailed counts what was spent, tells a failure from a model call that was
 // stopped with the run, and makes room where that is what was missing.

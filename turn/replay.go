@@ -123,7 +123,7 @@ func mendCalls(list gjson.Result, calls []WireToolCall) string {
 	ids := newIDs(len(calls))
 	items := make([]string, 0, len(calls))
 	for i, c := range calls {
-		was := parsedCall(c)
+		was := parsedCall(&c)
 		if c.RawJSON() == "" && len(raws) == len(calls) {
 			was = raws[i] // a reply read with its calls, the calls themselves rebuilt
 		}
@@ -136,7 +136,10 @@ func mendCalls(list gjson.Result, calls []WireToolCall) string {
 }
 
 // parsedCall is the object that a call was parsed from, if it was.
-func parsedCall(c WireToolCall) gjson.Result {
+func parsedCall(c *WireToolCall) gjson.Result {
+	if c.RawJSON() == "" {
+		return gjson.Result{} // built by hand
+	}
 	text, err := canonical(c.RawJSON())
 	if err != nil {
 		return gjson.Result{}
@@ -209,11 +212,17 @@ func fromFields(m *AssistantTurnMessage) *openai.ChatCompletionAssistantMessageP
 		p.ToolCalls = nil
 		return p
 	}
-	ids := newIDs(len(m.ToolCalls))
+	var ids *idMaker
+	if len(m.ToolCalls) > 1 || m.ToolCalls[0].ID == "" { // else there is nothing to compare
+		ids = newIDs(len(m.ToolCalls))
+	}
 	for i := range m.ToolCalls {
 		c, f := &m.ToolCalls[i], &functions[i]
-		id := ids.next(c.ID, c.Function.Name, c.Function.Arguments)
-		if was := parsedCall(*c); was.IsObject() { // a call that was parsed, in a reply that was not
+		id := validUTF8(c.ID)
+		if ids != nil {
+			id = ids.next(c.ID, c.Function.Name, c.Function.Arguments)
+		}
+		if was := parsedCall(c); was.IsObject() { // a call that was parsed, in a reply that was not
 			p.ToolCalls[i] = parseCall(mendCall(was, *c, id))
 			continue
 		}
