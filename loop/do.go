@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pawl-dev/pawl/stats"
 	"github.com/pawl-dev/pawl/trajectory"
 )
 
@@ -26,7 +25,7 @@ func (t Tool) Do(ctx context.Context, call Call) (o Outcome) {
 
 // do is Do without its copies: a run spends most of its stack here.
 func (t *Tool) do(ctx context.Context, call *Call, o *Outcome) {
-	start := time.Now()
+	began := time.Now()
 	if t.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, t.Timeout, errToolTimeout)
@@ -38,47 +37,52 @@ func (t *Tool) do(ctx context.Context, call *Call, o *Outcome) {
 	} else {
 		t.watch(scope, o)
 	}
-	o.Duration = max(time.Since(start), 0)
-	spent, agents := scope.close()
-	o.Children, o.Agents = stats.AccumulateRun(o.Children, spent), agents
+	scope.finish(o, began)
 }
 
 // watch runs the tool on a goroutine of its own, and leaves it when it is told to
 // stop and does not.
 func (t *Tool) watch(ctx *callContext, o *Outcome) {
-	ends := make(chan Outcome, 1) // a tool that was left sends to nobody and ends
-	go func() {
-		var o Outcome
-		ended := false
-		defer func() {
-			if !ended {
-				o = Outcome{Status: trajectory.Failed, Error: "the tool ended its goroutine"} // runtime.Goexit
-			}
-			ends <- o
-		}()
-		t.invoke(ctx, &o)
-		ended = true
-	}()
+	ends := make(chan *Outcome, 1) // a tool that was left sends to nobody and ends
+	go t.report(ctx, new(Outcome), func(o *Outcome) { ends <- o })
 	select {
-	case *o = <-ends:
+	case came := <-ends:
+		*o = *came
 		return
 	case <-ctx.Done():
 	}
-	grace := defaultGrace
-	if run, ok := ctx.Value(runKey{}).(*runContext); ok {
-		grace = run.grace
-	}
-	timer := time.NewTimer(grace)
+	timer := time.NewTimer(graceOf(ctx))
 	defer timer.Stop()
 	select {
-	case *o = <-ends:
+	case came := <-ends:
+		*o = *came
 	case <-timer.C:
-		o.Abandoned, o.Status = true, trajectory.CutOff
-		if context.Cause(ctx) == errToolTimeout {
-			o.Status = trajectory.Failed
-			o.Error = fmt.Sprintf("timed out after %s and did not stop; it may still be running, and its effects are unknown", t.Timeout)
-		}
+		t.left(ctx, o)
 	}
+}
+
+// report calls the tool and hands on what came of it, also when the tool ends its
+// goroutine with runtime.Goexit.
+func (t *Tool) report(ctx *callContext, o *Outcome, to func(*Outcome)) {
+	o.Status, o.Error = trajectory.Failed, "the tool ended its goroutine"
+	defer func() { to(o) }()
+	t.invoke(ctx, o)
+}
+
+// left is the outcome of a tool that did not stop when it was told to.
+func (t *Tool) left(ctx context.Context, o *Outcome) {
+	*o = Outcome{Status: trajectory.CutOff, Abandoned: true}
+	if context.Cause(ctx) == errToolTimeout {
+		o.Status = trajectory.Failed
+		o.Error = fmt.Sprintf("timed out after %s and did not stop; it may still be running, and its effects are unknown", t.Timeout)
+	}
+}
+
+func graceOf(ctx context.Context) time.Duration {
+	if run, ok := ctx.Value(runKey{}).(*runContext); ok {
+		return run.grace
+	}
+	return defaultGrace
 }
 
 // invoke calls the tool, and recovers it.
@@ -88,12 +92,11 @@ func (t *Tool) invoke(ctx *callContext, o *Outcome) {
 			*o = Outcome{Status: trajectory.Failed, Error: "the tool panicked: " + oneLine(p), Stack: string(debug.Stack())}
 		}
 	}()
-	var err error
-	if o.Output, err = t.Run(ctx, ctx.call); err == nil {
-		o.Status = trajectory.OK
-		return
+	out, err := t.Run(ctx, ctx.call)
+	*o = Outcome{Output: out, Status: trajectory.OK}
+	if err != nil {
+		t.failed(ctx, err, o)
 	}
-	t.failed(ctx, err, o)
 }
 
 // failed says what a tool's error means. Whether the run was stopping decides
