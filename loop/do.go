@@ -85,18 +85,24 @@ func graceOf(ctx context.Context) time.Duration {
 	return defaultGrace
 }
 
-// invoke calls the tool, and recovers it.
+// invoke calls the tool, and recovers it. Its frame is kept small: with many calls
+// at once, what costs is the growing of their stacks.
 func (t *Tool) invoke(ctx *callContext, o *Outcome) {
 	defer func() {
 		if p := recover(); p != nil {
-			*o = Outcome{Status: trajectory.Failed, Error: "the tool panicked: " + oneLine(p), Stack: string(debug.Stack())}
+			panicked(o, p)
 		}
 	}()
-	out, err := t.Run(ctx, ctx.call)
-	*o = Outcome{Output: out, Status: trajectory.OK}
+	var err error
+	o.Output, err = t.Run(ctx, ctx.call)
+	o.Status, o.Error = trajectory.OK, ""
 	if err != nil {
 		t.failed(ctx, err, o)
 	}
+}
+
+func panicked(o *Outcome, p any) {
+	*o = Outcome{Status: trajectory.Failed, Error: "the tool panicked: " + oneLine(p), Stack: string(debug.Stack())}
 }
 
 // failed says what a tool's error means. Whether the run was stopping decides

@@ -249,6 +249,10 @@ func (f *Fold) addMessage(m turn.TranscriptMessage, imported bool) error {
 	f.base.LastWord = false
 	f.messages = append(f.messages, m)
 	f.batch, f.settled, f.first, f.next = f.batch[:0], f.settled[:0], len(f.messages), 0
+	if n := turn.CountCalls(m); n > 1 { // room for the batch and its results at once
+		f.batch, f.settled = slices.Grow(f.batch, n), slices.Grow(f.settled, n)
+		f.messages = slices.Grow(f.messages, n)
+	}
 	for i := range turn.CountCalls(m) {
 		f.batch = append(f.batch, OpenCall{Call: turn.CallAt(m, i), Turn: f.turn, Imported: imported})
 		f.settled = append(f.settled, false)
