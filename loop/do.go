@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pawl-dev/pawl/stats"
 	"github.com/pawl-dev/pawl/trajectory"
 )
 
@@ -141,3 +142,11 @@ func beyond(ctx context.Context, err error) string {
 }
 
 func oneLine(v any) string { return clip(strings.Join(strings.Fields(fmt.Sprint(v)), " "), 300) }
+
+// finish completes an outcome with how long the call took and what its child runs
+// spent. From here on nothing that the tool does can reach anything.
+func (c *callContext) finish(o *Outcome, began time.Time) {
+	o.Duration = max(time.Since(began), 0)
+	spent, agents := c.close()
+	o.Children, o.Agents = stats.AccumulateRun(o.Children, spent), agents
+}

@@ -68,14 +68,6 @@ func (c *callContext) add(s stats.RunStats) {
 	}
 }
 
-// finish completes an outcome with how long the call took and what its child runs
-// spent. From here on nothing that the tool does can reach anything.
-func (c *callContext) finish(o *Outcome, began time.Time) {
-	o.Duration = max(time.Since(began), 0)
-	spent, agents := c.close()
-	o.Children, o.Agents = stats.AccumulateRun(o.Children, spent), agents
-}
-
 func (c *callContext) close() (stats.RunStats, int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
