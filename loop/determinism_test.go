@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -52,8 +53,8 @@ func (r recorded) questions(seed uint64, batch func(tools []loop.Tool) loop.Batc
 	}
 	turns := 0
 	var o loop.Options
-	o.Turn = func(_ context.Context, messages []turn.TranscriptMessage, tools []turn.WireToolDefinition) (turn.ModelTurnResult, error) {
-		asked = append(asked, fmt.Sprintf("%s %s", mustJSON(turn.Transcript(messages)), mustJSON(tools)))
+	o.Turn = func(_ context.Context, messages []turn.TranscriptMessage, _ []turn.WireToolDefinition) (turn.ModelTurnResult, error) {
+		asked = append(asked, question(messages))
 		turns++
 		if turns <= len(r.replies) {
 			return turn.ModelTurnResult{Message: turn.Assistant("", r.replies[turns-1]...)}, nil
@@ -80,7 +81,7 @@ func (r recorded) questions(seed uint64, batch func(tools []loop.Tool) loop.Batc
 	for range 20 {
 		res, err := loop.RunToolLoop(context.Background(), messages, o)
 		if err != nil || res.StopReason == turn.Done {
-			return append(asked, string(mustJSON(res.Messages))), err
+			return append(asked, question(res.Messages)), err
 		}
 		messages, o.From, o.Replies = res.Messages, res.State, map[string]loop.Reply{}
 		for _, c := range res.Waiting() {
@@ -88,6 +89,19 @@ func (r recorded) questions(seed uint64, batch func(tools []loop.Tool) loop.Batc
 		}
 	}
 	return asked, errors.New("the run does not end")
+}
+
+// question is a request's messages, byte for byte.
+func question(messages []turn.TranscriptMessage) string {
+	var b strings.Builder
+	for _, m := range messages {
+		data, err := turn.MessageJSON(m)
+		if err != nil {
+			panic(err)
+		}
+		b.Write(append(data, '\n'))
+	}
+	return b.String()
 }
 
 func knownOutcome(c loop.Call) (loop.Output, error) {
@@ -182,7 +196,7 @@ func inMapOrder(calls []loop.Call, ends <-chan finished) []loop.Outcome {
 func TestTheSameAnswersGiveTheSameQuestions(t *testing.T) {
 	r := newRecorded()
 	require.NoError(t, r.sameQuestions(t, 1000, nil), "the loop's own batch")
-	require.NoError(t, r.sameQuestions(t, 1000, batchOf(inCallOrder)), "a host's batch")
+	require.NoError(t, r.sameQuestions(t, 100, batchOf(inCallOrder)), "a host's batch")
 	live, err := r.oneRun(t, nil)
 	require.NoError(t, err)
 	own, err := r.oneRun(t, batchOf(inCallOrder))

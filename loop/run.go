@@ -16,7 +16,8 @@ import (
 // The messages are not written to, nor is anything in o. The Result is as
 // complete as the run came, also beside an error, which is one of *[InvalidError]
 // (nothing has happened), *[ModelError], *[ToolError], *[RecorderError] and, for an
-// expired deadline, *[RunTimeoutError]; see [ClassifyRunFailure].
+// expired deadline, *[RunTimeoutError]; see [ClassifyRunFailure]. Where the recorder
+// failed beside another of these, errors.As finds both.
 func RunToolLoop(ctx context.Context, messages []turn.TranscriptMessage, o Options) (Result, error) {
 	r := run{ctx: ctx, o: o, given: messages[:len(messages):len(messages)]}
 	err := r.validate(r.given)

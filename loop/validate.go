@@ -116,7 +116,7 @@ func (r *run) split(messages turn.Transcript) (begin int, _ *InvalidError) {
 	for _, known := range r.fold.Open() {
 		stillOpen := slices.Contains(open, known.Call)
 		if stillOpen && known.Waiting() && r.o.Replies[known.ID].Kind != trajectory.ReplyDeny {
-			return 0, &InvalidError{"messages", fmt.Errorf("message %d comes while call %q (%s) waits; answer the call, or close it with a denial", begin, known.ID, known.Name)}
+			return 0, &InvalidError{"messages", fmt.Errorf("message %d comes while call %q (%s) waits; answer the call first, or close it with a denial", begin, known.ID, known.Name)}
 		}
 	}
 	for i, m := range messages[begin:] {
