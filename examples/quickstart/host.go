@@ -56,6 +56,12 @@ func newHost(c config, getenv func(string) string, out io.Writer) (_ *host, err 
 			return nil, err
 		}
 	}
+	if h.window <= 0 {
+		h.window = 100_000
+		if h.endpoint.standin {
+			h.window = 3_000 // small, so that it is seen what happens then
+		}
+	}
 	h.watch = progress.NewWatch(progress.WatchOptions{Notice: h.p.notice, NoticeAt: h.noticeAt, Local: h.local()})
 	h.p.watch = h.watch
 	if h.task == "" {
@@ -115,13 +121,15 @@ func (h *host) work(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, h.timeout)
 	defer cancel()
 	res, err := loop.RunToolLoop(ctx, h.messages(), loop.Options{
-		Turn:          newModel(h.endpoint, &h.p),
-		Tools:         h.ws.tools(),
-		MaxIterations: h.turns,
-		Title:         h.task,
-		Record:        h.record,
-		ShouldStop:    h.watch.ShouldStop,
-		Inbox:         h.watch.Inbox,
+		Turn:           newModel(h.endpoint, &h.p),
+		Tools:          h.ws.tools(),
+		Compact:        loop.Summarise(loop.SummaryOptions{Turn: newModel(h.endpoint, nil), Window: h.window}),
+		MaxIterations:  h.turns,
+		Title:          h.task,
+		Record:         h.record,
+		ShouldStop:     h.watch.ShouldStop,
+		Inbox:          h.watch.Inbox,
+		OnTurnWouldEnd: loop.PlanNudge(2),
 	})
 	h.p.result(res, err)
 	return err == nil && res.StopReason == turn.Done

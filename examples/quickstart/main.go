@@ -43,6 +43,7 @@ type config struct {
 	task     string
 	turns    int
 	timeout  time.Duration
+	window   int64
 	noticeAt int64
 }
 
@@ -53,6 +54,7 @@ func parseFlags(args []string, out io.Writer) (config, error) {
 	f.StringVar(&c.dir, "dir", "", "the `directory` to work in; a small broken Go module if left out")
 	f.IntVar(&c.turns, "turns", 100, "stop after this many model turns")
 	f.DurationVar(&c.timeout, "timeout", 15*time.Minute, "stop after this time")
+	f.Int64Var(&c.window, "window", 0, "the model's context window in `tokens`: at four fifths of it what lies back is summarised; if left out 100,000, and 3,000 for the stand-in")
 	f.Int64Var(&c.noticeAt, "notice-at", 0, "say what the run has achieved for what it spent at so many `tokens`, and at each ten times as many; a million if left out")
 	f.Usage = func() {
 		fmt.Fprintln(out, "usage: quickstart [flags] [task]")

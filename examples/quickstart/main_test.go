@@ -36,6 +36,7 @@ func TestItMendsTheBrokenModule(t *testing.T) {
 		"the old text occurs 2 times", // an edit that fails
 		"     so far: 3 files changed, 1 command run, all 6 steps finished",
 		"That did not help, so I take it back.",
+		"messages are now a summary of them, to make room",
 		"Stopped: done", "tool time", "tokens",
 		"Check: go test passes, with the tests as they were shipped.",
 	} {
