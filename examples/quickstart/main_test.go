@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -92,6 +93,8 @@ func TestWhatCannotBeDone(t *testing.T) {
 		{"a directory without a task", []string{"-dir", "."}, server, "say what to do"},
 		{"a directory that is none", []string{"-dir", filepath.Join("no", "where"), "Do it."}, server, "no such file"},
 		{"an unknown flag", []string{"-none"}, server, "flag provided but not defined"},
+		{"going on nowhere", []string{"-continue"}, server, "say where to go on"},
+		{"going on without a session", []string{"-dir", ".", "-continue"}, server, "there is no session to go on with"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var out bytes.Buffer
@@ -117,6 +120,7 @@ func interrupted(t *testing.T, nth int32, out *bytes.Buffer) (dir string) {
 	left, err := filepath.Glob(filepath.Join(os.TempDir(), tempPrefix+"*"))
 	require.NoError(t, err)
 	require.Len(t, left, 1)
+	require.Contains(t, out.String(), "To go on: go run ./examples/quickstart -dir "+left[0]+" -continue")
 	return left[0]
 }
 
@@ -126,6 +130,40 @@ func TestAnInterruptEndsTheRunWithItsStatistics(t *testing.T) {
 	interrupted(t, 2, &out)
 	require.Contains(t, out.String(), "Stopped: aborted (context canceled)\n  achieved    nothing\n  turns       1\n  tool calls  2\n")
 	require.NotContains(t, out.String(), "Check:")
+}
+
+func TestAnInterruptedRunGoesOn(t *testing.T) {
+	needsGo(t)
+	t.Setenv("TMPDIR", t.TempDir())
+	var first, second bytes.Buffer
+	dir := interrupted(t, 6, &first)
+	require.Contains(t, first.String(), "\nTurn 5  ")
+	require.Zero(t, run(t.Context(), []string{"-dir", dir, "-continue", "-notice-at", "4000"}, noEnvironment, &second), &second)
+	require.Contains(t, second.String(), "Goes on    "+brokenTask)
+	require.Contains(t, second.String(), "Interrupted")
+	require.Contains(t, second.String(), "\nTurn 6  ")
+	require.NotContains(t, second.String(), "\nTurn 5  ")
+	require.NotContains(t, second.String(), "report.go:10", "what was done before is not done again")
+	numbers := regexp.MustCompile(`\nTurn (\d+)  `).FindAllStringSubmatch(second.String(), -1)
+	require.Contains(t, second.String(), "  turns       "+numbers[len(numbers)-1][1]+"\n", "the totals are those of both")
+	require.Equal(t, 1, strings.Count(second.String(), "  !  Done so far: "))
+	require.NoDirExists(t, dir)
+}
+
+func TestASessionTakesOneMoreMessage(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.go"), []byte("package a\n"), 0o644))
+	asked := int32(0)
+	server := serve(t, func(n int32) { asked = n })
+	var out bytes.Buffer
+	require.Equal(t, 1, run(t.Context(), []string{"-dir", dir, "-turns", "1", "Look."}, server, &out), &out)
+	require.EqualValues(t, 1, asked)
+	require.Equal(t, 1, run(t.Context(), []string{"-dir", dir, "-turns", "1", "-continue", "Now mend it."}, server, &out), &out)
+	require.EqualValues(t, 2, asked)
+	record, err := os.ReadFile(filepath.Join(dir, sessionFile))
+	require.NoError(t, err)
+	require.Equal(t, 1, strings.Count(string(record), `"content":"Now mend it."`))
+	require.Equal(t, 1, strings.Count(string(record), `"content":"Look."`))
 }
 
 func TestATimeLimitAndATurnLimitAreSaid(t *testing.T) {
@@ -168,10 +206,12 @@ func TestTheCheckUsesTheTestsAsTheyWereShipped(t *testing.T) {
 	require.Contains(t, out.String(), `Grade(90) = "B", want "A"`)
 }
 
-func TestANoticeComesWhenItIsAskedFor(t *testing.T) {
-	needsGo(t)
-	t.Setenv("TMPDIR", t.TempDir())
-	var out bytes.Buffer
-	require.Zero(t, run(t.Context(), []string{"-notice-at", "4000"}, noEnvironment, &out), &out)
-	require.Equal(t, 1, strings.Count(out.String(), "  !  Done so far: "))
+func TestWhatIsRefusedLeavesTheRecord(t *testing.T) {
+	dir := t.TempDir()
+	record := filepath.Join(dir, sessionFile)
+	require.NoError(t, os.WriteFile(record, []byte("kept"), 0o644))
+	require.Equal(t, 2, run(t.Context(), []string{"-dir", dir}, serve(t, func(int32) {}), &bytes.Buffer{}))
+	data, err := os.ReadFile(record)
+	require.NoError(t, err)
+	require.Equal(t, "kept", string(data))
 }
