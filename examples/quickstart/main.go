@@ -26,6 +26,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -100,7 +101,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, out io.
 		return 1
 	}
 	if h.broken != nil {
-		h.closers = append(h.closers, h.broken.remove)
+		h.closers = slices.Insert(h.closers, 0, h.broken.remove) // after its files are closed
 	}
 	return 0
 }

@@ -25,9 +25,17 @@ func needsGo(t *testing.T) {
 	}
 }
 
+// setTemp lets the program make its directories where the test can see them all.
+func setTemp(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} {
+		t.Setenv(name, dir)
+	}
+}
+
 func TestItMendsTheBrokenModule(t *testing.T) {
 	needsGo(t)
-	t.Setenv("TMPDIR", t.TempDir())
+	setTemp(t)
 	var out bytes.Buffer
 	require.Zero(t, run(t.Context(), nil, noEnvironment, &out), &out)
 	for _, text := range []string{
@@ -43,7 +51,7 @@ func TestItMendsTheBrokenModule(t *testing.T) {
 	} {
 		require.Contains(t, out.String(), text)
 	}
-	left, err := os.ReadDir(os.Getenv("TMPDIR"))
+	left, err := os.ReadDir(os.TempDir())
 	require.NoError(t, err)
 	for _, f := range left {
 		require.NotContains(t, f.Name(), "pawl-", "it cleans up")
@@ -125,7 +133,7 @@ func interrupted(t *testing.T, nth int32, out *bytes.Buffer) (dir string) {
 }
 
 func TestAnInterruptEndsTheRunWithItsStatistics(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
+	setTemp(t)
 	var out bytes.Buffer
 	interrupted(t, 2, &out)
 	require.Contains(t, out.String(), "Stopped: aborted (context canceled)\n  achieved    nothing\n  turns       1\n  tool calls  2\n")
@@ -134,7 +142,7 @@ func TestAnInterruptEndsTheRunWithItsStatistics(t *testing.T) {
 
 func TestAnInterruptedRunGoesOn(t *testing.T) {
 	needsGo(t)
-	t.Setenv("TMPDIR", t.TempDir())
+	setTemp(t)
 	var first, second bytes.Buffer
 	dir := interrupted(t, 6, &first)
 	require.Contains(t, first.String(), "\nTurn 5  ")
@@ -168,7 +176,7 @@ func TestASessionTakesOneMoreMessage(t *testing.T) {
 
 func TestATimeLimitAndATurnLimitAreSaid(t *testing.T) {
 	needsGo(t)
-	t.Setenv("TMPDIR", t.TempDir())
+	setTemp(t)
 	var out bytes.Buffer
 	require.Equal(t, 1, run(t.Context(), []string{"-turns", "1"}, noEnvironment, &out))
 	require.Contains(t, out.String(), "Stopped: iteration_limit\n")
