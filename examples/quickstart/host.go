@@ -12,6 +12,7 @@ import (
 	"github.com/pawl-dev/pawl/examples/quickstart/standin"
 	"github.com/pawl-dev/pawl/loop"
 	"github.com/pawl-dev/pawl/progress"
+	"github.com/pawl-dev/pawl/resume"
 	"github.com/pawl-dev/pawl/trajectory"
 	"github.com/pawl-dev/pawl/turn"
 )
@@ -29,6 +30,8 @@ type host struct {
 	ws      *workspace
 	broken  *brokenModule // nil: the directory is the user's
 	watch   *progress.Watch
+	past    resume.Resumable // zero for a new session
+	session *trajectory.Writer
 	p       printer
 	closers []func() error
 }
@@ -56,13 +59,27 @@ func newHost(c config, getenv func(string) string, out io.Writer) (_ *host, err 
 			return nil, err
 		}
 	}
+	if h.window <= 0 {
+		h.window = 100_000
+		if h.endpoint.standin {
+			h.window = 3_000 // small, so that it is seen what happens then
+		}
+	}
 	h.watch = progress.NewWatch(progress.WatchOptions{Notice: h.p.notice, NoticeAt: h.noticeAt, Local: h.local()})
 	h.p.watch = h.watch
-	if h.task == "" {
+	if h.goOn {
+		if err := h.readPast(); err != nil {
+			return nil, err
+		}
+	}
+	if len(h.past.Messages) == 0 && h.task == "" {
 		if h.broken == nil {
 			return nil, errors.New("say what to do: quickstart -dir directory \"task\"")
 		}
 		h.task = brokenTask
+	}
+	if err := h.openRecord(); err != nil {
+		return nil, err
 	}
 	return h, nil
 }
@@ -110,25 +127,42 @@ func (h *host) close() {
 	}
 }
 
-// work runs the agent and reports whether it came to an end of its own.
+// work runs the agent and reports whether it came to an end of its own. A new
+// session and one that goes on are the same code.
 func (h *host) work(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, h.timeout)
 	defer cancel()
 	res, err := loop.RunToolLoop(ctx, h.messages(), loop.Options{
-		Turn:          newModel(h.endpoint, &h.p),
-		Tools:         h.ws.tools(),
-		MaxIterations: h.turns,
-		Title:         h.task,
-		Record:        h.record,
-		ShouldStop:    h.watch.ShouldStop,
-		Inbox:         h.watch.Inbox,
+		Turn:           newModel(h.endpoint, &h.p),
+		Tools:          h.ws.tools(),
+		Compact:        loop.Summarise(loop.SummaryOptions{Turn: newModel(h.endpoint, nil), Window: h.window}),
+		MaxIterations:  h.turns,
+		From:           h.past.State,
+		Title:          h.task,
+		Record:         h.record,
+		ShouldStop:     h.watch.ShouldStop,
+		Inbox:          h.watch.Inbox,
+		OnTurnWouldEnd: loop.PlanNudge(2),
 	})
 	h.p.result(res, err)
 	return err == nil && res.StopReason == turn.Done
 }
 
 func (h *host) messages() []turn.TranscriptMessage {
-	return []turn.TranscriptMessage{turn.System(system), turn.User(h.task)}
+	messages := h.past.Messages
+	if len(messages) == 0 {
+		messages = append(messages, turn.System(system))
+	}
+	if h.task != "" {
+		messages = append(messages, turn.User(h.task))
+	}
+	return messages
 }
 
-func (h *host) record(e trajectory.Event) error { return errors.Join(h.p.record(e), h.watch.Record(e)) }
+// record writes an entry down before anyone is told of it.
+func (h *host) record(e trajectory.Event) error {
+	if err := h.session.Append(e); err != nil {
+		return err
+	}
+	return errors.Join(h.p.record(e), h.watch.Record(e))
+}

@@ -13,6 +13,9 @@
 // is the same program with a real model, a directory and a task of your own.
 // OPENAI_BASE_URL names another server, PAWL_MODEL another model. File tools cannot
 // leave the directory. Commands can: they run with your rights.
+//
+// The run is recorded in the directory, and one that was interrupted or killed goes
+// on with -continue.
 package main
 
 import (
@@ -23,6 +26,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -41,8 +45,10 @@ func main() {
 type config struct {
 	dir      string
 	task     string
+	goOn     bool
 	turns    int
 	timeout  time.Duration
+	window   int64
 	noticeAt int64
 }
 
@@ -51,8 +57,10 @@ func parseFlags(args []string, out io.Writer) (config, error) {
 	f := flag.NewFlagSet("quickstart", flag.ContinueOnError)
 	f.SetOutput(out)
 	f.StringVar(&c.dir, "dir", "", "the `directory` to work in; a small broken Go module if left out")
+	f.BoolVar(&c.goOn, "continue", false, "go on with the session that the latest run in the directory left; a task is then one more message")
 	f.IntVar(&c.turns, "turns", 100, "stop after this many model turns")
 	f.DurationVar(&c.timeout, "timeout", 15*time.Minute, "stop after this time")
+	f.Int64Var(&c.window, "window", 0, "the model's context window in `tokens`: at four fifths of it what lies back is summarised; if left out 100,000, and 3,000 for the stand-in")
 	f.Int64Var(&c.noticeAt, "notice-at", 0, "say what the run has achieved for what it spent at so many `tokens`, and at each ten times as many; a million if left out")
 	f.Usage = func() {
 		fmt.Fprintln(out, "usage: quickstart [flags] [task]")
@@ -62,6 +70,9 @@ func parseFlags(args []string, out io.Writer) (config, error) {
 		return c, err
 	}
 	c.task = strings.Join(f.Args(), " ")
+	if c.goOn && c.dir == "" {
+		return c, errors.New("say where to go on: quickstart -dir directory -continue")
+	}
 	return c, nil
 }
 
@@ -86,10 +97,11 @@ func run(ctx context.Context, args []string, getenv func(string) string, out io.
 		ok = h.check(ctx) && ok
 	}
 	if !ok {
+		h.p.printf("\nTo go on: go run ./examples/quickstart -dir %s -continue\n", h.ws.dir)
 		return 1
 	}
 	if h.broken != nil {
-		h.closers = append(h.closers, h.broken.remove)
+		h.closers = slices.Insert(h.closers, 0, h.broken.remove) // after its files are closed
 	}
 	return 0
 }

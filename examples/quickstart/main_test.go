@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -24,9 +25,17 @@ func needsGo(t *testing.T) {
 	}
 }
 
+// setTemp lets the program make its directories where the test can see them all.
+func setTemp(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} {
+		t.Setenv(name, dir)
+	}
+}
+
 func TestItMendsTheBrokenModule(t *testing.T) {
 	needsGo(t)
-	t.Setenv("TMPDIR", t.TempDir())
+	setTemp(t)
 	var out bytes.Buffer
 	require.Zero(t, run(t.Context(), nil, noEnvironment, &out), &out)
 	for _, text := range []string{
@@ -36,12 +45,13 @@ func TestItMendsTheBrokenModule(t *testing.T) {
 		"the old text occurs 2 times", // an edit that fails
 		"     so far: 3 files changed, 1 command run, all 6 steps finished",
 		"That did not help, so I take it back.",
+		"messages are now a summary of them, to make room",
 		"Stopped: done", "tool time", "tokens",
 		"Check: go test passes, with the tests as they were shipped.",
 	} {
 		require.Contains(t, out.String(), text)
 	}
-	left, err := os.ReadDir(os.Getenv("TMPDIR"))
+	left, err := os.ReadDir(os.TempDir())
 	require.NoError(t, err)
 	for _, f := range left {
 		require.NotContains(t, f.Name(), "pawl-", "it cleans up")
@@ -91,6 +101,8 @@ func TestWhatCannotBeDone(t *testing.T) {
 		{"a directory without a task", []string{"-dir", "."}, server, "say what to do"},
 		{"a directory that is none", []string{"-dir", filepath.Join("no", "where"), "Do it."}, server, "no such file"},
 		{"an unknown flag", []string{"-none"}, server, "flag provided but not defined"},
+		{"going on nowhere", []string{"-continue"}, server, "say where to go on"},
+		{"going on without a session", []string{"-dir", ".", "-continue"}, server, "there is no session to go on with"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var out bytes.Buffer
@@ -116,20 +128,55 @@ func interrupted(t *testing.T, nth int32, out *bytes.Buffer) (dir string) {
 	left, err := filepath.Glob(filepath.Join(os.TempDir(), tempPrefix+"*"))
 	require.NoError(t, err)
 	require.Len(t, left, 1)
+	require.Contains(t, out.String(), "To go on: go run ./examples/quickstart -dir "+left[0]+" -continue")
 	return left[0]
 }
 
 func TestAnInterruptEndsTheRunWithItsStatistics(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
+	setTemp(t)
 	var out bytes.Buffer
 	interrupted(t, 2, &out)
 	require.Contains(t, out.String(), "Stopped: aborted (context canceled)\n  achieved    nothing\n  turns       1\n  tool calls  2\n")
 	require.NotContains(t, out.String(), "Check:")
 }
 
+func TestAnInterruptedRunGoesOn(t *testing.T) {
+	needsGo(t)
+	setTemp(t)
+	var first, second bytes.Buffer
+	dir := interrupted(t, 6, &first)
+	require.Contains(t, first.String(), "\nTurn 5  ")
+	require.Zero(t, run(t.Context(), []string{"-dir", dir, "-continue", "-notice-at", "4000"}, noEnvironment, &second), &second)
+	require.Contains(t, second.String(), "Goes on    "+brokenTask)
+	require.Contains(t, second.String(), "Interrupted")
+	require.Contains(t, second.String(), "\nTurn 6  ")
+	require.NotContains(t, second.String(), "\nTurn 5  ")
+	require.NotContains(t, second.String(), "report.go:10", "what was done before is not done again")
+	numbers := regexp.MustCompile(`\nTurn (\d+)  `).FindAllStringSubmatch(second.String(), -1)
+	require.Contains(t, second.String(), "  turns       "+numbers[len(numbers)-1][1]+"\n", "the totals are those of both")
+	require.Equal(t, 1, strings.Count(second.String(), "  !  Done so far: "))
+	require.NoDirExists(t, dir)
+}
+
+func TestASessionTakesOneMoreMessage(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.go"), []byte("package a\n"), 0o644))
+	asked := int32(0)
+	server := serve(t, func(n int32) { asked = n })
+	var out bytes.Buffer
+	require.Equal(t, 1, run(t.Context(), []string{"-dir", dir, "-turns", "1", "Look."}, server, &out), &out)
+	require.EqualValues(t, 1, asked)
+	require.Equal(t, 1, run(t.Context(), []string{"-dir", dir, "-turns", "1", "-continue", "Now mend it."}, server, &out), &out)
+	require.EqualValues(t, 2, asked)
+	record, err := os.ReadFile(filepath.Join(dir, sessionFile))
+	require.NoError(t, err)
+	require.Equal(t, 1, strings.Count(string(record), `"content":"Now mend it."`))
+	require.Equal(t, 1, strings.Count(string(record), `"content":"Look."`))
+}
+
 func TestATimeLimitAndATurnLimitAreSaid(t *testing.T) {
 	needsGo(t)
-	t.Setenv("TMPDIR", t.TempDir())
+	setTemp(t)
 	var out bytes.Buffer
 	require.Equal(t, 1, run(t.Context(), []string{"-turns", "1"}, noEnvironment, &out))
 	require.Contains(t, out.String(), "Stopped: iteration_limit\n")
@@ -167,10 +214,12 @@ func TestTheCheckUsesTheTestsAsTheyWereShipped(t *testing.T) {
 	require.Contains(t, out.String(), `Grade(90) = "B", want "A"`)
 }
 
-func TestANoticeComesWhenItIsAskedFor(t *testing.T) {
-	needsGo(t)
-	t.Setenv("TMPDIR", t.TempDir())
-	var out bytes.Buffer
-	require.Zero(t, run(t.Context(), []string{"-notice-at", "4000"}, noEnvironment, &out), &out)
-	require.Equal(t, 1, strings.Count(out.String(), "  !  Done so far: "))
+func TestWhatIsRefusedLeavesTheRecord(t *testing.T) {
+	dir := t.TempDir()
+	record := filepath.Join(dir, sessionFile)
+	require.NoError(t, os.WriteFile(record, []byte("kept"), 0o644))
+	require.Equal(t, 2, run(t.Context(), []string{"-dir", dir}, serve(t, func(int32) {}), &bytes.Buffer{}))
+	data, err := os.ReadFile(record)
+	require.NoError(t, err)
+	require.Equal(t, "kept", string(data))
 }

@@ -26,14 +26,18 @@ func fromEnvironment(getenv func(string) string) (endpoint, bool) {
 	return endpoint{url: cmp.Or(url, defaultURL), key: key, model: cmp.Or(getenv("PAWL_MODEL"), defaultModel)}, key != "" || url != ""
 }
 
-// newModel streams. The service is built by hand: the SDK's NewClient would send
+// newModel streams to the printer, if there is one. The service is built by hand: the SDK's NewClient would send
 // what other OPENAI_ variables hold to whatever server this is.
 func newModel(e endpoint, p *printer) turn.TurnFn {
 	options := []option.RequestOption{option.WithBaseURL(e.url)}
 	if e.key != "" {
 		options = append(options, option.WithAPIKey(e.key))
 	}
-	return chat.New(openai.NewChatCompletionService(options...), e.model, chat.Options{OnDelta: p.delta, Observe: p.observe})
+	var o chat.Options
+	if p != nil {
+		o.OnDelta, o.Observe = p.delta, p.observe
+	}
+	return chat.New(openai.NewChatCompletionService(options...), e.model, o)
 }
 
 // local reports a model on this machine, which costs no money.

@@ -32,6 +32,9 @@ func (p *printer) printf(format string, args ...any) { fmt.Fprintf(p.out, format
 
 func (p *printer) intro(h *host) {
 	p.printf("Directory  %s\n", h.ws.dir)
+	if h.goOn {
+		p.printf("Goes on    %s\n           %s %s\n", h.past.Title, h.past.Assessment.LastAction, h.past.Assessment.Because)
+	}
 	if h.task != "" {
 		p.printf("Task       %s\n", h.task)
 	}
@@ -64,6 +67,8 @@ func (p *printer) record(e trajectory.Event) error {
 		}
 	case trajectory.CallEnd:
 		p.callEnd(b)
+	case trajectory.Compact:
+		p.printf("\n  ~  %d messages are now a summary of them, to make room (%d tokens in, %d out).\n", b.Drop, b.Spend.InputTokens, b.Spend.OutputTokens)
 	case trajectory.PlanChange:
 		p.plan(b.Plan)
 	}

@@ -79,6 +79,9 @@ func (w *workspace) local(name string) (string, error) {
 	if p = filepath.Clean(p); !filepath.IsLocal(p) {
 		return "", fmt.Errorf("%s is outside of the working directory", name)
 	}
+	if p == sessionFile {
+		return "", fmt.Errorf("%s is the record of this session and none of its business", name)
+	}
 	return p, nil
 }
 

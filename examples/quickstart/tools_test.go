@@ -89,6 +89,15 @@ func TestListAndSearchPassLinksAndHiddenFilesBy(t *testing.T) {
 	require.Equal(t, "sub/b.txt:1: below", call(t, t.Context(), w, "search", searchInput{".", "sub"}).Text)
 }
 
+func TestTheRecordIsOutOfReach(t *testing.T) {
+	w, _ := inside(t)
+	require.NoError(t, os.WriteFile(filepath.Join(w.dir, sessionFile), []byte("kept"), 0o644))
+	for _, p := range []string{sessionFile, "sub/../" + sessionFile, filepath.Join(w.dir, sessionFile)} {
+		require.Contains(t, call(t, t.Context(), w, "read_file", readInput{Path: p}).Error, "the record of this session")
+		require.Contains(t, call(t, t.Context(), w, "edit_file", editInput{p, "kept", ""}).Error, "the record of this session")
+	}
+}
+
 func TestAnAbsolutePathInsideIsUnderstood(t *testing.T) {
 	w, _ := inside(t)
 	o := call(t, t.Context(), w, "read_file", readInput{Path: filepath.Join(w.dir, "sub", "b.txt")})

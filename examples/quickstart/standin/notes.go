@@ -2,8 +2,11 @@ package standin
 
 import (
 	"encoding/json"
+	"fmt"
+	"hash/fnv"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -33,15 +36,18 @@ type notes struct {
 	missed  map[string]int    // by path: reads that failed
 	plan    string            // the arguments of the last plan that was taken
 
-	runs    []testRun
-	base    testRun          // the best run, which a change has to beat
-	broken  int              // test commands that did not come as far as a test
-	stale   bool             // something was edited since the last run
-	refused map[version]bool // pieces of a file that an edit did not find just once
-	kept    []string         // the changes that helped, in words
-	tried   map[string]bool  // states of a file that did not help
-	attempt *version         // before the edit that no run has judged yet
-	undo    *version         // before an edit that did not help and still stands
+	runs     []testRun
+	base     testRun          // the best run, which a change has to beat
+	broken   int              // test commands that did not come as far as a test
+	stale    bool             // something was edited since the last run
+	refused  map[version]bool // pieces of a file that an edit did not find just once
+	kept     []string         // the changes that helped, in words
+	problems []string         // what the best runs showed to be wrong, in order
+	mended   map[string]bool  // those that a better run no longer shows
+	tried    map[string]bool  // states of a file that did not help
+	attempt  *version         // before the edit that no run has judged yet
+	pending  string           // a change that a summary told of, and that no run has judged yet
+	undo     *version         // before an edit that did not help and still stands
 }
 
 // edit is the change that one call of edit_file makes.
@@ -50,14 +56,22 @@ type edit struct{ Path, Old, New string }
 // version is a file as it stood at some time.
 type version struct{ path, text string }
 
-func (v version) key() string { return v.path + "\n" + v.text }
+// key is short enough to stand in a summary.
+func (v version) key() string {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(v.text))
+	return fmt.Sprintf("%s %x", v.path, h.Sum64())
+}
 
 const testCommand = "go test ./..."
 
 func takeNotes(messages []Message) *notes {
 	n := &notes{sources: map[string]string{}, where: map[string]string{}, sought: map[string]bool{},
-		missed: map[string]int{}, refused: map[version]bool{}, tried: map[string]bool{}}
+		missed: map[string]int{}, refused: map[version]bool{}, tried: map[string]bool{}, mended: map[string]bool{}}
 	for i, m := range messages {
+		if m.Role == "user" {
+			n.remember(m.Content)
+		}
 		for _, c := range m.ToolCalls {
 			n.calls++
 			if result, ok := resultOf(c.ID, messages[i+1:]); ok {
@@ -203,7 +217,7 @@ func (n *notes) ran(r testRun, result string) {
 		n.base, n.undo = r, nil
 		if a := n.attempt; a != nil {
 			if source, ok := n.sources[a.path]; ok {
-				n.kept = append(n.kept, a.path+": "+changed(a.text, source))
+				n.keep(a.path + ": " + changed(a.text, source))
 			}
 		}
 	case n.attempt != nil:
@@ -214,6 +228,27 @@ func (n *notes) ran(r testRun, result string) {
 	}
 	n.attempt, n.stale = nil, false
 	n.runs = append(n.runs, r)
+	open := problemsOf(n.base)
+	if n.pending != "" && slices.ContainsFunc(n.problems, func(p string) bool { return !n.mended[p] && !slices.Contains(open, p) }) {
+		n.keep(n.pending)
+	}
+	n.pending = ""
+	for _, p := range open {
+		n.problem(p)
+	}
+	for _, p := range n.problems {
+		n.mended[p] = !slices.Contains(open, p)
+	}
+}
+
+func (n *notes) problem(p string)   { n.problems = once(n.problems, p) }
+func (n *notes) keep(change string) { n.kept = once(n.kept, change) }
+
+func once(list []string, s string) []string {
+	if slices.Contains(list, s) {
+		return list
+	}
+	return append(list, s)
 }
 
 func (n *notes) last() testRun { return n.runs[len(n.runs)-1] }

@@ -10,19 +10,7 @@ func (n *notes) withPlan(tools []string) bool {
 	return n.listed && len(n.files) > 0 && slices.Contains(tools, "update_plan")
 }
 
-// problems are what the runs have shown so far, each once, in order.
-func (n *notes) problems() []string {
-	var out []string
-	for _, r := range n.runs {
-		for _, p := range problemsOf(r) {
-			if !slices.Contains(out, p) {
-				out = append(out, p)
-			}
-		}
-	}
-	return out
-}
-
+// problemsOf names what a run shows to be wrong, each once, in order.
 func problemsOf(r testRun) []string {
 	var out []string
 	for _, f := range r.failures {
@@ -49,9 +37,9 @@ func (n *notes) planned() string {
 	}
 	steps := []step{{"Run the tests", "done"}}
 	open := problemsOf(testRun{stage: n.base.stage, failures: n.ordered(n.base.failures)})
-	for _, p := range n.problems() {
+	for _, p := range n.problems {
 		s := step{"Fix: " + p, "pending"}
-		if !slices.Contains(open, p) {
+		if n.mended[p] {
 			s.State = "done"
 		}
 		if len(open) > 0 && p == open[0] {
@@ -63,7 +51,7 @@ func (n *notes) planned() string {
 	if n.passed() {
 		steps[len(steps)-1].State = "done"
 	}
-	if len(n.runs) == 0 {
+	if len(n.problems) == 0 && !n.passed() {
 		steps[0].State = "pending"
 	}
 	if i := slices.IndexFunc(steps, func(s step) bool { return s.State == "pending" }); i >= 0 && len(open) == 0 {

@@ -37,6 +37,9 @@ const (
 
 // Next is the next reply to a transcript, given the names of the tools.
 func Next(messages []Message, tools []string) Reply {
+	if len(tools) == 0 { // there is nothing to do but to say what was done
+		return Reply{Text: takeNotes(earlier(messages)).facts()}
+	}
 	n := takeNotes(messages)
 	r := n.next(tools)
 	if n.withPlan(tools) && (len(r.Calls) > 0 || n.passed()) {
