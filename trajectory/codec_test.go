@@ -170,9 +170,9 @@ func TestBothLayoutsReadTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := genEvent.Draw(t, "event")
 		data := bytes.TrimSpace(bytes.Split(write(t, e), []byte("\n"))[1])
-		fast, err := decode(data)
+		fast, err := new(decoder).decode(data)
 		require.NoError(t, err)
-		slow, err := decode(append(data[:len(data)-1:len(data)-1], ` , "later" : [ 1 ] }`...))
+		slow, err := new(decoder).decode(append(data[:len(data)-1:len(data)-1], ` , "later" : [ 1 ] }`...))
 		require.NoError(t, err)
 		require.Equal(t, fast, slow)
 	})

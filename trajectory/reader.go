@@ -32,6 +32,7 @@ type Reader struct {
 	MaxLine int
 
 	lines   lines
+	decoder decoder
 	order   order
 	seed    maphash.Seed
 	header  *Header
@@ -131,7 +132,7 @@ func (r *Reader) readLine() error {
 	if data = bytes.TrimSpace(bare); len(data) == 0 && nuls == 0 {
 		return nil
 	}
-	rec, err := decode(data)
+	rec, err := r.decoder.decode(data)
 	var newer *VersionError
 	switch {
 	case errors.As(err, &newer):
