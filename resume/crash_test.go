@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -109,12 +110,23 @@ func recorded(t require.TestingT, h *host) *law {
 	for _, tool := range h.tools {
 		l.exact = l.exact && tool.ReplaySafe
 	}
+	l.index(t)
+	return l
+}
+
+// index finds the entries of the session. Lines that were torn and carried on may
+// stand between them.
+func (l *law) index(t require.TestingT) {
+	l.events, l.ends = nil, nil
 	for e, err := range trajectory.NewReader(bytes.NewReader(l.whole)).Entries() {
+		var problem *trajectory.Problem
+		if errors.As(err, &problem) && problem.Fault == trajectory.Torn {
+			continue
+		}
 		require.NoError(t, err)
 		l.events = append(l.events, e)
 		l.ends = append(l.ends, int(e.Offset)+bytes.IndexByte(l.whole[e.Offset:], '\n'))
 	}
-	return l
 }
 
 // reads checks what a session that was cut at n reads as, and returns it.
@@ -312,16 +324,55 @@ func TestCutAnywhereAnyRun(t *testing.T) {
 				break
 			}
 			// The next kill meets the run that carried on.
-			l.whole, l.events, l.ends = session, nil, nil
-			reader := trajectory.NewReader(bytes.NewReader(session))
-			for e, err := range reader.Entries() {
-				if err != nil {
-					continue
-				}
-				l.events = append(l.events, e)
-				end := bytes.IndexByte(session[e.Offset:], '\n')
-				l.ends = append(l.ends, int(e.Offset)+end)
-			}
+			l.whole = session
+			l.index(t)
 		}
 	})
+}
+
+// Entries that a host writes, or that other tests do not reach: a compaction, pauses
+// and replies, spend, titles.
+func TestCutAtEveryByteOfAnyEntry(t *testing.T) {
+	c := func(id string) turn.Call { return turn.Call{ID: id, Name: "f", Arguments: "{}"} }
+	user := func(s string) turn.Transcript { return turn.Transcript{turn.User(s)} }
+	usage := turn.Usage{InputTokens: 5}
+	said := func(text string, calls ...turn.Call) trajectory.Message {
+		return trajectory.Message{Message: turn.ReplayForm(turn.Assistant(text, calls...)), Turn: &trajectory.Turn{Usage: usage}}
+	}
+	var out bytes.Buffer
+	w := trajectory.NewWriter(&out, trajectory.Header{Title: "漢字"}, trajectory.Tail{})
+	for _, e := range []trajectory.Event{
+		{Body: trajectory.RunStart{Title: "é", Messages: user("a")}},
+		{Body: said("", c("a"), c("b"), c("c"))},
+		{Body: trajectory.CallStart{Call: c("b"), Turn: 1}},
+		{Agent: "1.b", Body: trajectory.RunStart{Messages: user("child")}},
+		{Agent: "1.b", Body: said("child says", c("z"))},
+		{Agent: "1.b/1.z", Body: said("grandchild says")},
+		{Body: trajectory.CallEnd{Call: c("b"), Turn: 1, Message: turn.ToolResult("b", "😀"), Children: stats.RunStats{Turns: 2}, Agents: 1}},
+		{Body: trajectory.Suspend{Call: c("c"), Turn: 1, Suspension: trajectory.Suspension{For: trajectory.ForApproval, Question: "ok?"}}},
+		{Body: trajectory.CallStart{Call: c("a"), Turn: 1}},
+		{Body: trajectory.Suspend{Call: c("a"), Turn: 1, Suspension: trajectory.Suspension{For: trajectory.ForReply, Question: "well?", Saved: json.RawMessage(`{"<":1}`)}}},
+		{Body: trajectory.RunEnd{Reason: turn.WaitingForReply}},
+		{Body: trajectory.RunStart{Continued: true}},
+		{Body: trajectory.CallStart{Call: c("a"), Turn: 1, Again: true, Reply: &trajectory.Reply{Kind: trajectory.ReplyAnswer, Text: "yes"}}},
+		{Body: trajectory.CallEnd{Call: c("a"), Turn: 1, Message: turn.ToolResult("a", "")}},
+		{Body: trajectory.CallEnd{Call: c("c"), Turn: 1, Status: trajectory.Denied, Message: turn.ToolResult("c", "no")}},
+		{Body: trajectory.Spend{AuxiliarySpend: stats.AuxiliarySpend{Usage: usage}}},
+		{Body: trajectory.Compact{Head: user("so far: ä"), Drop: 5, Spend: stats.AuxiliarySpend{Usage: usage}}},
+		{Body: trajectory.Title{Title: "B"}},
+		{Body: said("done")},
+		{Body: trajectory.Message{Message: turn.User("nudge")}},
+		{Body: said("", c("a"))},
+		{Body: trajectory.CallStart{Call: c("a"), Turn: 3}},
+		{Body: trajectory.RunEnd{Failure: "tool", Cause: "x"}},
+	} {
+		require.NoError(t, w.Append(e))
+	}
+	l := &law{whole: out.Bytes()}
+	l.index(t)
+	require.Len(t, l.events, 23)
+	for n := 0; n <= len(l.whole); n++ {
+		u := resume.Assess(l.reads(t, n))
+		require.NotEmpty(t, u.Because)
+	}
 }
