@@ -293,12 +293,11 @@ func noReply(p PastSession) string {
 }
 
 func torn(p PastSession) string {
-	for _, problem := range p.Problems {
-		if problem.Fault == trajectory.Torn {
-			return "The file breaks off in the middle of an entry."
-		}
+	n := len(p.Problems)
+	if n == 0 || !p.Tail.Torn || p.Problems[n-1].Fault != trajectory.Torn {
+		return ""
 	}
-	return ""
+	return "The file breaks off in the middle of an entry."
 }
 
 // suggestion never proposes to repeat a call: whoever carries on may not know that

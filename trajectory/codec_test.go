@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -170,9 +171,9 @@ func TestBothLayoutsReadTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := genEvent.Draw(t, "event")
 		data := bytes.TrimSpace(bytes.Split(write(t, e), []byte("\n"))[1])
-		fast, err := decode(data)
+		fast, err := new(decoder).decode(data)
 		require.NoError(t, err)
-		slow, err := decode(append(data[:len(data)-1:len(data)-1], ` , "later" : [ 1 ] }`...))
+		slow, err := new(decoder).decode(append(data[:len(data)-1:len(data)-1], ` , "later" : [ 1 ] }`...))
 		require.NoError(t, err)
 		require.Equal(t, fast, slow)
 	})
@@ -276,4 +277,63 @@ func read2(data []byte) (r *Reader, entries []Entry, problems []*Problem) {
 		}
 	}
 	return r, entries, problems
+}
+
+// fill sets every exported field of a struct, so that one which the format forgets
+// is noticed. Messages, arguments and times have values of their own.
+func fill(t *testing.T, v reflect.Value, name string) {
+	switch v.Interface().(type) {
+	case turn.TranscriptMessage:
+		v.Set(reflect.ValueOf(parsed(t, `{"role":"tool","tool_call_id":"a","content":"x"}`)))
+		return
+	case time.Time:
+		v.Set(reflect.ValueOf(time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)))
+		return
+	case json.RawMessage:
+		v.Set(reflect.ValueOf(json.RawMessage(`{"a":1}`)))
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(t, v.Field(i), v.Type().Field(i).Name)
+		}
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(t, v.Elem(), name)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(t, v.Index(0), name)
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		value := reflect.New(v.Type().Elem()).Elem()
+		fill(t, value, name)
+		v.SetMapIndex(reflect.ValueOf("key"), value)
+	case reflect.String:
+		if name != "Arguments" {
+			v.SetString("x.some.text")
+		}
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int64:
+		v.SetInt(7)
+	default:
+		require.Fail(t, "no value for a field", "%s %s", name, v.Type())
+	}
+}
+
+func TestEveryFieldIsWritten(t *testing.T) {
+	for _, zero := range []Body{RunStart{}, RunEnd{}, Message{}, CallStart{}, CallEnd{}, Suspend{}, PlanChange{}, Spend{}, Compact{}, Title{}, Custom{}} {
+		v := reflect.New(reflect.TypeOf(zero)).Elem()
+		fill(t, v, "")
+		want := Event{At: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), Agent: "1.a", Body: v.Interface().(Body)}
+		_, entries, problems := read(t, write(t, want))
+		require.Empty(t, problems)
+		require.Equal(t, []Event{want}, events(entries))
+	}
+	w := &bytes.Buffer{}
+	header := Header{"title", json.RawMessage(`{"a":1}`)}
+	require.NoError(t, NewWriter(w, header, Tail{}).Append(titled("x")))
+	r, _, _ := read(t, w.Bytes())
+	require.Equal(t, header, r.Header())
 }

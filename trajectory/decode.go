@@ -33,19 +33,22 @@ func (e *VersionError) Error() string {
 // maxSeq keeps a damaged number from using up all numbers above it.
 const maxSeq = 1 << 53
 
+// decoder reads lines, one after the other.
+type decoder struct{ scratch fields }
+
 // decode reads one line.
 //
 // Almost all bytes of a session are messages, so a line in the layout of the
 // Writer, with its message last, is split there: what is before it is short, and
 // the message is checked as it is parsed. The two parts are valid if and only if
 // the whole is. Any other layout goes through a check of the whole line first.
-func decode(data []byte) (record, error) {
+func (d *decoder) decode(data []byte) (record, error) {
 	const key = `,"message":`
 	if at := bytes.Index(data, []byte(key)); at > 0 && data[len(data)-1] == '}' {
 		head := validUTF8(data[:at]) + "}"
 		if turn.ValidJSON(head) == nil {
 			if m, err := turn.ParseMessage(data[at+len(key) : len(data)-1]); err == nil {
-				return decodeFields(head, func() (turn.TranscriptMessage, error) { return m, nil })
+				return d.fields(head, func() (turn.TranscriptMessage, error) { return m, nil })
 			}
 		}
 	}
@@ -53,7 +56,7 @@ func decode(data []byte) (record, error) {
 	if err := turn.ValidJSON(text); err != nil {
 		return record{}, err
 	}
-	return decodeFields(text, nil)
+	return d.fields(text, nil)
 }
 
 func validUTF8(data []byte) string { return strings.ToValidUTF8(string(data), "\uFFFD") }
@@ -101,18 +104,19 @@ func milliseconds(v gjson.Result) time.Duration {
 	return time.Duration(d)
 }
 
-// decodeFields reads a line that is valid JSON. The message is what it holds under
+// fields reads a line that is valid JSON. The message is what it holds under
 // that name; nil when it has not been read yet.
-func decodeFields(text string, message func() (turn.TranscriptMessage, error)) (record, error) {
-	f := make(fields, 0, 16)
+func (d *decoder) fields(text string, message func() (turn.TranscriptMessage, error)) (record, error) {
 	whole := gjson.Parse(text)
 	if !whole.IsObject() {
 		return record{}, errors.New("no entry: not a JSON object")
 	}
+	f := d.scratch[:0]
 	whole.ForEach(func(key, value gjson.Result) bool {
 		f = append(f, field{key.Str, value})
 		return true
 	})
+	d.scratch = f
 	r := record{kind: f.text("t")}
 	r.Seq = f.at("seq").Int()
 	if r.kind == "" || r.Seq < 1 || r.Seq > maxSeq {
@@ -162,7 +166,11 @@ func decodeBody(kind string, f fields, message func() (turn.TranscriptMessage, e
 		m, err := message()
 		b := CallEnd{Call: f.call(), Turn: f.int("turn"), Status: Status(f.text("status")), Message: m,
 			Duration: milliseconds(f.at("durationMs")), Agents: f.int("agents"), Stack: f.text("stack"), Full: f.text("full")}
-		err = errors.Join(err, f.value("paths", &b.Paths), f.value("children", &b.Children))
+		f.at("paths").ForEach(func(_, path gjson.Result) bool {
+			b.Paths = append(b.Paths, path.String())
+			return true
+		})
+		err = errors.Join(err, f.value("children", &b.Children))
 		return b, err
 	}
 	return decodeRare(kind, f)

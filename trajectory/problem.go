@@ -6,8 +6,8 @@ import "fmt"
 type Fault string
 
 const (
-	// Torn: the last line is not whole. A process died while writing it, or is
-	// writing it now. All before it stands.
+	// Torn: the line is the beginning of an entry. A process died while writing it
+	// or, at the end of the file, is writing it now. All before it stands.
 	Torn Fault = "torn"
 	// Unreadable: the line is no entry. It was passed over.
 	Unreadable Fault = "unreadable"

@@ -2,11 +2,13 @@ package trajectory
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/maphash"
 	"io"
 	"iter"
+	"strings"
 
 	"github.com/pawl-dev/pawl/turn"
 )
@@ -30,6 +32,7 @@ type Reader struct {
 	MaxLine int
 
 	lines   lines
+	decoder decoder
 	order   order
 	seed    maphash.Seed
 	header  *Header
@@ -129,15 +132,15 @@ func (r *Reader) readLine() error {
 	if data = bytes.TrimSpace(bare); len(data) == 0 && nuls == 0 {
 		return nil
 	}
-	rec, err := decode(data)
+	rec, err := r.decoder.decode(data)
 	var newer *VersionError
 	switch {
 	case errors.As(err, &newer):
 		return newer
 	case len(data) == 0:
 		return at(Zeroed, fmt.Errorf("%d NUL bytes", nuls))
-	case err != nil && !whole && turn.ValidJSON(string(data)) != nil:
-		return at(Torn, fmt.Errorf("the last line is not whole: %d bytes", size))
+	case err != nil && isTorn(data, whole):
+		return at(Torn, fmt.Errorf("the line is not whole: %d bytes", size))
 	case err != nil:
 		return at(Unreadable, fmt.Errorf("%w: %.60q", err, data))
 	}
@@ -150,6 +153,21 @@ func (r *Reader) readLine() error {
 		return at(Zeroed, fmt.Errorf("%d NUL bytes around entry %d, which was taken", nuls, rec.Seq))
 	}
 	return nil
+}
+
+// isTorn tells the beginning of an entry from other things that are none. At the
+// end of a file whatever is no JSON counts as one.
+func isTorn(data []byte, whole bool) bool {
+	err := turn.ValidJSON(string(data))
+	if err == nil || !whole {
+		return err != nil
+	}
+	const entry = `{"t":"`
+	if !bytes.HasPrefix(data, []byte(entry)) && !strings.HasPrefix(entry, string(data)) {
+		return false
+	}
+	var syntax *json.SyntaxError
+	return errors.As(err, &syntax) && syntax.Offset >= int64(len(data)) // sound until it ends
 }
 
 // unknownTypes bounds how many names are kept.

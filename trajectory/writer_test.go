@@ -93,7 +93,7 @@ func TestWriterCarriesOn(t *testing.T) {
 	require.NoError(t, err)
 	r, entries, problems := read(t, data)
 	require.Equal(t, "abababab", titles(entries))
-	require.Equal(t, []Fault{Unreadable, Torn}, faults(problems))
+	require.Equal(t, []Fault{Torn, Torn}, faults(problems))
 	require.Equal(t, Tail{9, true}, r.Tail())
 	require.Equal(t, 1, strings.Count(string(data), `"session"`))
 	for i, e := range entries {
@@ -108,7 +108,7 @@ func TestWriterAfterATornHeader(t *testing.T) {
 	require.NoError(t, NewWriter(&b, Header{Title: "s"}, r.Tail()).Append(titled("a")))
 	r, entries, problems := read(t, append(data, b.Bytes()...))
 	require.Equal(t, "a", titles(entries))
-	require.Equal(t, []Fault{Unreadable}, faults(problems))
+	require.Equal(t, []Fault{Torn}, faults(problems))
 	require.Equal(t, "s", r.Header().Title)
 }
 
@@ -148,7 +148,7 @@ func TestShortWritesCostNoOtherEntry(t *testing.T) {
 		}
 		r, entries, problems := read(t, w.Bytes())
 		for _, p := range problems {
-			require.Equal(t, Unreadable, p.Fault, "%v", p)
+			require.Equal(t, Torn, p.Fault, "%v", p)
 		}
 		counts := make(map[string]int)
 		for _, e := range entries {

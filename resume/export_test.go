@@ -1,0 +1,4 @@
+package resume
+
+// Read reads a session from memory.
+var Read = read
