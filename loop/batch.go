@@ -31,7 +31,9 @@ func (r *run) live(decisions []decision, parallel int) {
 				break
 			}
 			if ctx.Err() != nil || r.claim(d) != nil {
-				cancel(errBatchStopped)
+				if r.recorderErr != nil { // a spent budget lets go on what runs
+					cancel(errBatchStopped)
+				}
 				r.refuseFrom(decisions[next:])
 				next = len(decisions)
 				break

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"sync"
 
 	"github.com/pawl-dev/pawl/stats"
 	"github.com/pawl-dev/pawl/turn"
@@ -13,20 +12,23 @@ import (
 
 // Budget bounds what a run and its child runs may spend in all, earlier runs of
 // the same session included. Zero and negative limits are none. It is checked
-// before each model turn and, for tool calls, before each call: a turn that has
-// begun is finished, so a run may end above a limit by one turn.
+// before each model turn and, for tool calls, before each call; child runs are
+// checked in the same places while they spend. A model call that has begun is
+// finished, so a run may end above a limit by one turn, and one of each child run
+// that is at work; the tool calls are never more than allowed.
 //
 // A run that reaches a limit is aborted, with a *[BudgetError] as its Cause.
 type Budget struct {
-	// Tokens bounds input and output tokens together.
+	// Tokens bounds input and output tokens together, as the model's server reports
+	// them: one that reports none spends none.
 	Tokens int64
 	// ToolCalls bounds dispatched calls.
 	ToolCalls int64
 	// Cost bounds the price. A model call without one ends the run, since what
-	// nobody knows cannot be kept within bounds.
+	// nobody knows cannot be kept within bounds: a compaction's counts too.
 	Cost turn.Cost
-	// NoticeAt is the share of a limit from which the model is told, once, that it
-	// should come to an end; zero tells it nothing. The notice is one more message
+	// NoticeAt is the share of a limit from which the model is told, once for each
+	// limit, that it should come to an end; zero tells it nothing. The notice is one more message
 	// at the transcript's end, so a cached prefix stays one.
 	NoticeAt float64
 }
@@ -39,7 +41,7 @@ type BudgetError struct {
 }
 
 func (e *BudgetError) Error() string {
-	return fmt.Sprintf("the budget is spent: %s of %s, %s allowed", e.Value, e.Limit, e.Bound)
+	return fmt.Sprintf("the budget of %s %s is spent: %s", e.Bound, e.Limit, e.Value)
 }
 
 func (b Budget) validate() error {
@@ -63,7 +65,7 @@ func (b Budget) used(s stats.RunStats) []usedLimit {
 		used := usedLimit{"cost", int64(s.Cost), int64(b.Cost), s.Cost.String(), b.Cost.String()}
 		if s.Unpriced > 0 {
 			used.value = math.MaxInt64
-			used.said += fmt.Sprintf(" and %d calls without a price", s.Unpriced)
+			used.said += fmt.Sprintf(", and %d without a price", s.Unpriced)
 		}
 		out = append(out, used)
 	}
@@ -88,115 +90,38 @@ func (b Budget) spent(s stats.RunStats) *BudgetError {
 
 const noticeMark = "[Budget]"
 
-// notice is what the model is told when a share of a limit is used; "" before.
-func (b Budget) notice(s stats.RunStats) string {
-	if b.NoticeAt == 0 {
-		return ""
+// tellBudget delivers the soft notice, once for each limit.
+func (r *run) tellBudget() *ending {
+	if r.o.Budget.NoticeAt == 0 {
+		return nil
 	}
 	var said []string
-	for _, u := range b.used(s) {
-		if float64(u.value) >= b.NoticeAt*float64(u.bound) {
-			said = append(said, fmt.Sprintf("%s of %s %s", u.said, u.of, u.name))
+	for i, u := range r.o.Budget.used(r.total()) {
+		if r.told[i] || float64(u.value) < r.o.Budget.NoticeAt*float64(u.bound) {
+			continue
+		}
+		r.told[i] = true
+		bound := fmt.Sprintf("of %s %s", u.of, u.name)
+		if !r.toldBefore(bound) {
+			said = append(said, u.said+" "+bound)
 		}
 	}
 	if len(said) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%s Used so far: %s. Finish what matters most and bring the work to an end.", noticeMark, strings.Join(said, ", "))
-}
-
-// meter is a budget while a batch runs: child runs report to it as they spend, so
-// that several at once cannot each spend what is left.
-type meter struct {
-	budget Budget
-	start  stats.RunStats // when the batch began
-
-	mu   sync.Mutex
-	runs []stats.RunStats // what each child run has spent in this batch
-}
-
-// join gives a child run its place.
-func (m *meter) join() (place int) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.runs = append(m.runs, stats.RunStats{})
-	return len(m.runs) - 1
-}
-
-// report takes a child run's spend so far and says whether the budget is spent.
-func (m *meter) report(place int, spent stats.RunStats) *BudgetError {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.runs[place] = spent
-	total := m.start
-	for _, s := range m.runs {
-		total = stats.AccumulateRun(total, s)
-	}
-	return m.budget.spent(total)
-}
-
-// overBudget checks this run's budget, and those of the runs above it.
-func (r *run) overBudget() *BudgetError {
-	if r.o.Budget != (Budget{}) {
-		state := r.fold.State()
-		if err := r.o.Budget.spent(state.Total()); err != nil {
-			return err
-		}
-	}
-	if len(r.meters) == 0 {
 		return nil
 	}
-	own, children := r.fold.Added()
-	spent := stats.AccumulateRun(own, children)
-	var over *BudgetError
-	for _, m := range r.meters {
-		if err := m.report(m.place, spent); over == nil {
-			over = err
-		}
-	}
-	return over
+	return r.deliver("Budget", turn.Transcript{turn.User(fmt.Sprintf(
+		"%s Used so far: %s. Finish what matters most and bring the work to an end.", noticeMark, strings.Join(said, ", ")))})
 }
 
-// place is where a run reports to the meter of a run above it.
-type place struct {
-	*meter
-	place int
-}
-
-// metered is the context of a batch whose child runs share this run's budget.
-func (r *run) metered() *runContext {
-	if r.o.Budget == (Budget{}) {
-		return r.scope
-	}
-	scope := *r.scope
-	scope.meters = append(scope.meters[:len(scope.meters):len(scope.meters)], &meter{budget: r.o.Budget, start: r.total()})
-	return &scope
-}
-
-// mayCall is the budget's word on one more tool call.
-func (r *run) mayCall() *BudgetError {
-	if r.o.Budget.ToolCalls <= 0 {
-		return nil
-	}
-	return Budget{ToolCalls: r.o.Budget.ToolCalls}.spent(r.total())
-}
-
-func (r *run) total() stats.RunStats { return r.fold.State().Total() }
-
-// tellBudget delivers the soft notice, once in a transcript.
-func (r *run) tellBudget() *ending {
-	if r.noticed || r.o.Budget.NoticeAt == 0 {
-		return nil
-	}
-	text := r.o.Budget.notice(r.total())
-	if text == "" {
-		return nil
-	}
-	r.noticed = true
+// toldBefore reports whether an earlier run of the transcript told of that limit.
+func (r *run) toldBefore(bound string) bool {
 	for _, m := range r.fold.Messages() {
-		if m.OfUser != nil && strings.HasPrefix(turn.Text(m), noticeMark) {
-			return nil // an earlier run told it
+		if m.OfUser == nil {
+			continue
+		}
+		if text := turn.Text(m); strings.HasPrefix(text, noticeMark) && strings.Contains(text, bound) {
+			return true
 		}
 	}
-	return r.deliver("Budget", turn.Transcript{turn.User(text)})
+	return false
 }

@@ -16,9 +16,10 @@ import (
 // [Summarise] and [Prune] make one.
 //
 // Beside an error, or in a compaction that cannot be used, the Spend counts all
-// the same. An error before a turn costs the run nothing else; after three in a
-// row it is asked again only when the transcript no longer fits. It must return
-// soon after ctx is done, and bound itself what it waits for.
+// the same, and the reason is recorded as [trajectory.Compact.Failed]. Before a
+// turn the run goes on regardless; after three failures in a row it is asked again
+// only when the transcript no longer fits. It must return soon after ctx is done,
+// and bound itself what it waits for.
 type CompactFn func(ctx context.Context, in Compacting) (Compaction, error)
 
 // Compacting is what a [CompactFn] decides from. It takes a struct so that what
@@ -63,7 +64,7 @@ func (r *run) compactBefore() *ending {
 	default:
 		r.compactFailed = 0
 	}
-	return nil
+	return r.spent() // a summary may have been what spent the rest
 }
 
 // compactAfter makes room when the model refused the transcript. It reports
@@ -81,8 +82,11 @@ func (r *run) compactAfter(overflow error) (again bool, _ *ending) {
 		return false, r.stopping()
 	case err != nil:
 		return false, failed(&ModelError{fmt.Errorf("%w; and compacting: %w", overflow, err)})
+	case smaller:
+		r.compactFailed = 0
+		return true, r.spent()
 	}
-	return smaller, nil
+	return false, nil
 }
 
 // compact applies what the hook returns, if it is any good. What it spent counts
@@ -94,6 +98,7 @@ func (r *run) compact(in Compacting) (smaller bool, err error) {
 	if c.Spend != (stats.AuxiliarySpend{}) && c.Spend.ModelTime <= 0 {
 		c.Spend.ModelTime = r.since(start)
 	}
+	body := trajectory.Compact{Head: c.Head, Drop: c.Drop, Spend: c.Spend}
 	if err == nil && c.Drop == 0 && len(c.Head) == 0 {
 		return false, r.spend(c.Spend)
 	}
@@ -101,11 +106,15 @@ func (r *run) compact(in Compacting) (smaller bool, err error) {
 		err = usable(in.Messages, c)
 	}
 	if err != nil {
-		return false, errors.Join(err, r.spend(c.Spend))
+		body = trajectory.Compact{Spend: c.Spend, Failed: err.Error()}
 	}
-	return true, emit(r, trajectory.Compact{Head: c.Head, Drop: c.Drop, Spend: c.Spend})
+	if recorder := emit(r, body); recorder != nil {
+		return false, errors.Join(recorder, r.spend(c.Spend))
+	}
+	return err == nil, err
 }
 
+// spend counts a model call that was no turn.
 func (r *run) spend(s stats.AuxiliarySpend) error {
 	if s == (stats.AuxiliarySpend{}) {
 		return nil

@@ -11,7 +11,8 @@ import (
 
 const (
 	textLastWord = "The run has reached its limit and no tool can be used any more. Say what was done, what was not done, and what is left to do. Do not present unfinished work as finished."
-	textGoOn     = "You may go on with the work now."
+	textGoOn     = "You may go on with the work now, with all tools."
+	nudgeMark    = "The plan still has open steps:"
 )
 
 // lastWord asks the model, once and without tools, what was done and what was
@@ -20,7 +21,7 @@ const (
 // would answer them.
 func (r *run) lastWord() {
 	if r.deliver("FinalTurn", turn.Transcript{turn.User(textLastWord)}) != nil {
-		return
+		return // finish reports the recorder
 	}
 	tools := r.tools
 	r.tools = nil
@@ -40,30 +41,23 @@ func (r *run) lastWord() {
 }
 
 // PlanNudge is an OnTurnWouldEnd that reminds the model of open plan steps, at
-// most times in a row; a turn that called tools begins the count anew. It is
-// silent without a plan and while a call waits. Make one for each run: it counts.
+// most times in a row; a call that worked begins the count anew. It is silent
+// without a plan and while a call waits. It remembers nothing, so several runs may
+// share one.
 func PlanNudge(times int) func(trajectory.State, turn.ModelTurnResult) []turn.TranscriptMessage {
-	nudges, calls := 0, int64(0)
 	return func(s trajectory.State, _ turn.ModelTurnResult) []turn.TranscriptMessage {
-		if s.Plan == nil || len(s.Waiting()) > 0 {
+		if s.Plan == nil || len(s.Waiting()) > 0 || s.PlainReplies > times {
 			return nil
 		}
 		open := s.Plan.Outstanding()
 		if len(open) == 0 {
 			return nil
 		}
-		if s.Stats.ToolCalls > calls {
-			nudges, calls = 0, s.Stats.ToolCalls
-		}
-		if nudges >= times {
-			return nil
-		}
-		nudges++
-		steps := make([]string, len(open))
-		for i, step := range open {
-			steps[i] = "- " + step.Text
+		var b strings.Builder
+		for _, step := range open {
+			fmt.Fprintf(&b, "- %s\n", step.Text)
 		}
 		return []turn.TranscriptMessage{turn.User(fmt.Sprintf(
-			"The plan still has open steps:\n%s\nDo them, or mark each as done or dropped, before you finish.", strings.Join(steps, "\n")))}
+			nudgeMark+"\n%sDo them, or mark each as done or dropped, before you finish.", b.String()))}
 	}
 }

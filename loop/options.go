@@ -33,7 +33,8 @@ type Options struct {
 	// default is 262,144. The text is cut between runes and says so; the whole of it
 	// is in the call's end, as Full.
 	MaxOutput int
-	// MaxDepth bounds how many runs may be above this one; the default is 4.
+	// MaxDepth bounds how deep child runs may nest below this one; the default is 4.
+	// A child run may go no deeper than what is left to its parent.
 	MaxDepth int
 	// Budget bounds what is spent.
 	Budget Budget

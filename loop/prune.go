@@ -23,7 +23,8 @@ type PruneOptions struct {
 
 // Prune is a [CompactFn] that shortens old tool outputs and calls no model. Calls
 // and results keep their places and their ids; a shortened output says so and how
-// long it was. Pruning again without new messages changes nothing.
+// long it was. It waits until a tenth of the window would be free: each pruning
+// costs the cached prefix. Pruning again without new messages changes nothing.
 func Prune(o PruneOptions) CompactFn {
 	if o.At == 0 {
 		o.At = 0.6
@@ -35,7 +36,11 @@ func Prune(o PruneOptions) CompactFn {
 		if !in.Overflow && float64(tokensOf(in)) < o.At*float64(o.Window) {
 			return Compaction{}, nil
 		}
-		return prune(in.Messages, limit(o.KeepTurns, 3, 0)>>in.Try, limit(o.MaxBytes, 1000, 0)>>in.Try), nil
+		c := prune(in.Messages, limit(o.KeepTurns, 3, 0)>>in.Try, limit(o.MaxBytes, 1000, 0)>>in.Try)
+		if freed := bytesOf(in.Messages[:c.Drop]) - bytesOf(c.Head); !in.Overflow && int64(freed)/4 < o.Window/10 {
+			return Compaction{}, nil
+		}
+		return c, nil
 	}
 }
 

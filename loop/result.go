@@ -19,7 +19,8 @@ type Result struct {
 	// the run ended by itself.
 	Cause error `json:"-"`
 	// Messages is the whole transcript, Added what this run added to the messages
-	// it was given. Neither shares memory that the run or a tool still writes to.
+	// it was given, a compaction's messages included. Neither shares memory that the
+	// run or a tool still writes to.
 	Messages turn.Transcript `json:"messages"`
 	Added    turn.Transcript `json:"-"`
 	// Last is the model's latest reply in this run, zero when it gave none. A reply
@@ -59,21 +60,24 @@ func lastText(messages []turn.TranscriptMessage) string {
 	return ""
 }
 
-// added are the messages of all that were not given. Results of an open batch
-// may stand between given ones.
+// added are the messages of all that were not given. Results of an open batch may
+// stand between given ones, and a compaction may have taken given ones out.
 func added(all, given turn.Transcript) turn.Transcript {
 	n := 0
-	for n < len(given) && n < len(all) && same(all[n], given[n]) {
+	for n < len(given) && n < len(all) && identity(all[n]) == identity(given[n]) {
 		n++
 	}
-	rest := given[n:]
-	if len(rest) == 0 {
+	if n == len(given) {
 		return all[n:]
+	}
+	rest := map[any]int{}
+	for _, m := range given[n:] {
+		rest[identity(m)]++
 	}
 	var out turn.Transcript
 	for _, m := range all[n:] {
-		if len(rest) > 0 && same(m, rest[0]) {
-			rest = rest[1:]
+		if key := identity(m); rest[key] > 0 {
+			rest[key]--
 			continue
 		}
 		out = append(out, m)
@@ -81,8 +85,19 @@ func added(all, given turn.Transcript) turn.Transcript {
 	return out
 }
 
-// same compares by identity: messages need not be comparable by value.
-func same(a, b turn.TranscriptMessage) bool {
-	return a.OfAssistant == b.OfAssistant && a.OfTool == b.OfTool && a.OfUser == b.OfUser &&
-		a.OfSystem == b.OfSystem && a.OfDeveloper == b.OfDeveloper && a.OfFunction == b.OfFunction
+// identity is what a message points to: messages need not be comparable by value.
+func identity(m turn.TranscriptMessage) any {
+	switch {
+	case m.OfAssistant != nil:
+		return m.OfAssistant
+	case m.OfTool != nil:
+		return m.OfTool
+	case m.OfUser != nil:
+		return m.OfUser
+	case m.OfSystem != nil:
+		return m.OfSystem
+	case m.OfDeveloper != nil:
+		return m.OfDeveloper
+	}
+	return m.OfFunction
 }

@@ -46,7 +46,9 @@ type run struct {
 	scope  *runContext  // what is the same for all batches
 	batch  *runContext  // the context of the batch at hand
 	parent *callContext // the call whose tool started this run, if one did
-	meters []place      // the budgets above that this run spends from
+	child  int          // its place among that call's runs
+	own    place        // this run's place in the budget of the batch at hand, if there is one
+	above  []place      // and in the budgets above
 
 	begin   turn.Transcript // messages that the record does not hold yet
 	pending turn.Transcript // messages that wait for open calls to be settled
@@ -55,7 +57,8 @@ type run struct {
 	recorderErr error // the first failure of Record
 	recorded    int   // messages recorded until then
 	stopCause   error // what ShouldStop returned, or the budget that is spent
-	noticed     bool  // the model was told of the budget
+
+	told [3]bool // the model was told of the budget, by limit
 
 	compactFailed int   // how often in a row compacting failed without need
 	compactTries  int   // how often in a row it was needed
@@ -71,17 +74,19 @@ type ending struct {
 
 func failed(err error) *ending { return &ending{err: err} }
 
-// join finds out what this run belongs to.
+// join finds out what this run belongs to, and keeps its limits within those of
+// the run above. Its grace is shorter: it has to be over before it is left itself.
 func (r *run) join() {
-	r.scope = &runContext{Context: r.ctx, grace: limit(r.o.Grace, defaultGrace, 1<<63-1)}
+	r.scope = &runContext{Context: r.ctx, grace: limit(r.o.Grace, defaultGrace, 1<<63-1), depth: limit(r.o.MaxDepth, defaultDepth, unlimited)}
 	if c, ok := r.ctx.Value(callKey{}).(*callContext); ok {
 		r.parent, r.scope.agent = c, c.name()
-		c.began()
+		r.child = c.began(r.o.From.Recorded > 0)
 	}
 	if above, ok := r.ctx.Value(runKey{}).(*runContext); ok {
-		r.scope.depth, r.scope.meters = above.depth+1, above.meters
+		r.scope.depth, r.scope.grace = min(r.scope.depth, above.depth-1), min(r.scope.grace, above.grace/4*3)
+		r.scope.meters = above.meters
 		for _, m := range above.meters {
-			r.meters = append(r.meters, place{m, m.join()})
+			r.above = append(r.above, m.join())
 		}
 	}
 }
@@ -140,6 +145,8 @@ func (r *run) answered() *ending {
 	messages := r.fold.Messages()
 	last := messages[len(messages)-1]
 	switch {
+	case last.OfUser != nil && turn.Text(last) == textLastWord: // and nothing came of it
+		return r.deliver("FinalTurn", turn.Transcript{turn.User(textGoOn)})
 	case last.OfAssistant == nil || turn.CountCalls(last) > 0:
 		return nil
 	case r.fold.LastWord():
@@ -156,6 +163,11 @@ func (r *run) mayAsk() *ending {
 	if r.fold.Iterations() >= limit(r.o.MaxIterations, defaultIterations, unlimited) {
 		return &ending{reason: turn.IterationLimit}
 	}
+	return r.spent()
+}
+
+// spent ends a run whose budget, or that of a run above, is used up.
+func (r *run) spent() *ending {
 	if over := r.overBudget(); over != nil {
 		return &ending{reason: turn.Aborted, cause: over}
 	}
@@ -194,7 +206,7 @@ func (r *run) ask() *ending {
 		if err == nil {
 			break
 		}
-		if again, end := r.modelFailed(err); !again {
+		if again, end := r.modelFailed(err); !again || end != nil {
 			return end
 		}
 	}

@@ -21,7 +21,7 @@ type callKey struct{}
 type runContext struct {
 	context.Context
 	agent  string // "" for a run that no call started
-	depth  int    // how many runs are above it
+	depth  int    // how many levels of runs there may be below it
 	grace  time.Duration
 	meters []*meter // the budgets that its calls spend from
 }
@@ -40,8 +40,8 @@ type callContext struct {
 
 	mu       sync.Mutex
 	closed   bool
-	children stats.RunStats
-	agents   int
+	children []stats.RunStats // of each child run, so far
+	agents   int              // those that are no continuation of an earlier one
 }
 
 func (c *callContext) Value(key any) any {
@@ -51,28 +51,35 @@ func (c *callContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// began counts a child run.
-func (c *callContext) began() {
+// began gives a child run its place.
+func (c *callContext) began(continued bool) (child int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.agents++
+	if !continued {
+		c.agents++
+	}
+	c.children = append(c.children, stats.RunStats{})
+	return len(c.children) - 1
 }
 
-// add takes what a child run spent, once, when it ends. What ends after the call
+// report takes what a child run has spent so far. What it spends after the call
 // was left no longer counts: the call's outcome is already recorded.
-func (c *callContext) add(s stats.RunStats) {
+func (c *callContext) report(child int, s stats.RunStats) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.closed {
-		c.children = stats.AccumulateRun(c.children, s)
+		c.children[child] = s
 	}
 }
 
-func (c *callContext) close() (stats.RunStats, int) {
+func (c *callContext) close() (spent stats.RunStats, agents int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
-	return c.children, c.agents
+	for _, s := range c.children {
+		spent = stats.AccumulateRun(spent, s)
+	}
+	return spent, c.agents
 }
 
 // CallFrom is the call that a context belongs to, within Tool.Run.

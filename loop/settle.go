@@ -41,7 +41,7 @@ func (r *run) settle() *ending {
 				Suspension: trajectory.Suspension{For: trajectory.ForApproval, Question: d.ask}})
 		}
 	}
-	r.batch = r.metered()
+	r.startBatch()
 	err := r.dispatch(decisions)
 	switch {
 	case r.fatal != nil:
@@ -83,9 +83,11 @@ func (r *run) dispatch(decisions []decision) (err error) {
 
 // claim records that a call starts. An error means that it must not.
 func (r *run) claim(d *decision) error {
-	if over := r.mayCall(); over != nil && !d.open.Started {
-		r.stopCause = over
-		return over
+	if !d.open.Started { // else it is counted
+		if over := r.mayCall(); over != nil {
+			r.stopCause = over
+			return over
+		}
 	}
 	return emit(r, trajectory.CallStart{Call: d.open.Call, Turn: d.open.Turn, Kind: d.tool.Kind, Polls: d.tool.Polls, Again: d.open.Started, Identity: d.tool.identity(d.call),
 		Approved: d.reply != nil && d.reply.Kind == trajectory.ReplyApprove, Reply: d.reply})
@@ -145,9 +147,10 @@ func (d *decision) children(o *Outcome) stats.RunStats {
 
 // end answers a call.
 func (r *run) end(d *decision, o *Outcome, text string) error {
-	text, full := validText(text), ""
-	if most := limit(r.o.MaxOutput, defaultOutput, unlimited); len(text) > most {
-		text, full = shorten(text, most), text
+	full := validText(text)
+	text = shorten(full, limit(r.o.MaxOutput, defaultOutput, unlimited))
+	if text == full {
+		full = ""
 	}
 	return emit(r, trajectory.CallEnd{Call: d.open.Call, Turn: d.open.Turn, Status: o.Status,
 		Message: turn.ToolResult(d.open.ID, text), Full: full,
@@ -198,12 +201,13 @@ func emit[B trajectory.Body](r *run, body B) error {
 	}
 	// The loop makes no entry that does not fit.
 	_ = r.fold.Add(trajectory.Event{Body: body})
+	r.report()
 	return r.recorderErr
 }
 
 func happened(body trajectory.Body) bool {
 	switch b := body.(type) {
-	case trajectory.CallStart:
+	case trajectory.CallStart, trajectory.Compact:
 		return false
 	case trajectory.Message:
 		return b.Turn != nil
@@ -249,11 +253,6 @@ func (r *run) finish(end *ending) error {
 	res.Cause = end.cause
 	if end.err == nil || end.reason == turn.Deadline {
 		res.StopReason = end.reason
-	}
-	_ = r.overBudget() // the runs above hear of the last turn too
-	if r.parent != nil {
-		own, children := r.fold.Added()
-		r.parent.add(stats.AccumulateRun(own, children))
 	}
 	return end.err
 }

@@ -3,7 +3,9 @@ package loop
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/pawl-dev/pawl/trajectory"
 	"github.com/pawl-dev/pawl/turn"
@@ -24,7 +26,11 @@ import (
 // where it was. Of several that wait the first is asked first.
 func NewSubAgent(t Tool, system string, o Options) Tool {
 	task := len(t.Schema) == 0
+	if t.err = checkChild(o); t.err != nil {
+		return t
+	}
 	if task {
+		t.check = checkTask
 		t.Schema = json.RawMessage(`{"type":"object","properties":{"task":{"type":"string","description":"what to do, with everything the agent has to know"}},"required":["task"],"additionalProperties":false}`)
 	}
 	t.Run = func(ctx context.Context, call Call) (Output, error) {
@@ -36,6 +42,30 @@ func NewSubAgent(t Tool, system string, o Options) Tool {
 		return childOutput(res, err)
 	}
 	return t
+}
+
+// checkChild finds what no call of the child could do anything about, so that the
+// parent's run says so before it begins.
+func checkChild(o Options) error {
+	r := run{o: o}
+	if o.Turn == nil {
+		return errors.New("the sub-agent has no model")
+	}
+	if err := r.advertise(); err != nil {
+		return fmt.Errorf("the sub-agent's %s: %w", err.Field, err.Err)
+	}
+	return o.Budget.validate()
+}
+
+func checkTask(arguments string) error {
+	var in struct{ Task *string }
+	if err := json.Unmarshal([]byte(arguments), &in); err != nil {
+		return err
+	}
+	if in.Task == nil || strings.TrimSpace(*in.Task) == "" {
+		return errors.New("property task: it is missing or empty")
+	}
+	return nil
 }
 
 // childInput begins a child, or carries on with one that waited.

@@ -24,8 +24,8 @@ func (r *run) validate(messages turn.Transcript) error {
 	if err := o.Budget.validate(); err != nil {
 		return err
 	}
-	if above, ok := r.ctx.Value(runKey{}).(*runContext); ok && above.depth >= limit(o.MaxDepth, defaultDepth, unlimited) {
-		return &InvalidError{"MaxDepth", fmt.Errorf("%d runs are above this one", above.depth+1)}
+	if above, ok := r.ctx.Value(runKey{}).(*runContext); ok && above.depth <= 0 {
+		return &InvalidError{"MaxDepth", errors.New("a run above this one allows no more runs below it")}
 	}
 	if err := checkState(&o.From, len(messages)); err != nil {
 		return err

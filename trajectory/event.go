@@ -114,11 +114,14 @@ type PlanChange struct{ Plan plan.Plan }
 // Spend is a model call that was no turn.
 type Spend struct{ stats.AuxiliarySpend }
 
-// Compact says that Head now stands in place of the first Drop messages.
+// Compact says that Head now stands in place of the first Drop messages. With
+// Failed, the reason why compacting came to nothing, it changed nothing; its Spend
+// counts all the same.
 type Compact struct {
-	Head  turn.Transcript
-	Drop  int
-	Spend stats.AuxiliarySpend
+	Head   turn.Transcript
+	Drop   int
+	Spend  stats.AuxiliarySpend
+	Failed string
 }
 
 // Title names the session.

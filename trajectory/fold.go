@@ -179,6 +179,7 @@ func (f *Fold) Add(e Event) error {
 		return errors.Join(errs...)
 	case RunEnd:
 		f.base.Ended = b.Reason != turn.WaitingForReply && b.Reason != turn.ResumingLater
+		f.base.PlainReplies = 0
 	case Message:
 		if b.Turn == nil {
 			return f.addMessage(b.Message, true)
@@ -190,6 +191,9 @@ func (f *Fold) Add(e Event) error {
 			return err
 		}
 		f.addTurn(b.Turn)
+		if turn.CountCalls(b.Message) == 0 {
+			f.base.PlainReplies++
+		}
 		err := f.addMessage(b.Message, false)
 		for i := range f.batch {
 			f.batch[i].Cut = b.Turn.Finish == FinishLength
@@ -365,6 +369,9 @@ func (f *Fold) end(b CallEnd) error {
 		f.addToolTime(f.batch[i].Name, b.Duration)
 	}
 	f.children = stats.AccumulateRun(f.children, b.Children)
+	if b.Status == OK {
+		f.base.PlainReplies = 0
+	}
 	if b.Message.OfTool == nil || b.Message.OfTool.ToolCallID != b.ID {
 		f.settle(i, turn.ToolResult(b.ID, LostResult))
 		return fmt.Errorf("call %q ended with a message that is not its result", b.ID)
@@ -388,6 +395,9 @@ func (f *Fold) addToolTime(name string, d time.Duration) {
 
 func (f *Fold) compact(b Compact) error {
 	f.own = addCompaction(f.own, b)
+	if b.Failed != "" {
+		return nil
+	}
 	if b.Drop < 0 || b.Drop > len(f.messages) {
 		return fmt.Errorf("a compaction of %d messages, of %d", b.Drop, len(f.messages))
 	}

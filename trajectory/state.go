@@ -20,6 +20,9 @@ type State struct {
 	// LastWord: the transcript ends in what the model said at a limit, without
 	// tools; the work may go on.
 	LastWord bool `json:"lastWord,omitempty"`
+	// PlainReplies counts the replies in a row, of the run at hand, that called no
+	// tool. A call that worked begins the count anew, and so does the run's end.
+	PlainReplies int `json:"plainReplies,omitempty"`
 	// Recorded is how many messages of the transcript the record holds.
 	Recorded int `json:"recorded"`
 	// LastUsage is what the latest turn reported; zero after a compaction, which
