@@ -16,13 +16,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+var built string // the directory of the program
+
 // program builds the program, once for all tests.
-var program = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "pawl-pty-")
-	if err != nil {
+var program = sync.OnceValues(func() (file string, err error) {
+	if built, err = os.MkdirTemp("", "pawl-pty-"); err != nil {
 		return "", err
 	}
-	file := filepath.Join(dir, "approval")
+	file = filepath.Join(built, "approval")
 	output, err := exec.Command("go", "build", "-o", file, ".").CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("%s: %w", output, err)
@@ -32,18 +33,19 @@ var program = sync.OnceValues(func() (string, error) {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if file, _ := program(); file != "" {
-		_ = os.RemoveAll(filepath.Dir(file))
+	if built != "" {
+		_ = os.RemoveAll(built)
 	}
 	os.Exit(code)
 }
 
 // typist sits at a pseudo-terminal in which the program runs.
 type typist struct {
-	t      *testing.T
-	cmd    *exec.Cmd
-	master *os.File
-	ended  chan error
+	t       *testing.T
+	cmd     *exec.Cmd
+	master  *os.File
+	ended   chan struct{}
+	drained chan struct{} // all that it wrote was read
 
 	mu    sync.Mutex
 	wrote []byte // what the program wrote
@@ -79,14 +81,17 @@ func (d desk) sit(env []string, args ...string) *typist {
 	require.NoError(d.t, err)
 	master, slave := openPTY(d.t)
 	defer slave.Close()
-	s := &typist{t: d.t, master: master, ended: make(chan error, 1)}
+	s := &typist{t: d.t, master: master, ended: make(chan struct{}), drained: make(chan struct{})}
 	s.cmd = exec.Command(file, append([]string{"-dir", d.dir, "-session", d.session}, args...)...)
 	s.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(), "TERM=xterm"}, env...)
 	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = slave, slave, slave
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	require.NoError(d.t, s.cmd.Start())
 	go s.read()
-	go func() { s.ended <- s.cmd.Wait() }()
+	go func() {
+		defer close(s.ended)
+		_ = s.cmd.Wait() // its exit code is looked at
+	}()
 	d.t.Cleanup(func() {
 		_ = s.cmd.Process.Kill()
 		_ = master.Close()
@@ -95,6 +100,7 @@ func (d desk) sit(env []string, args ...string) *typist {
 }
 
 func (s *typist) read() {
+	defer close(s.drained)
 	buf := make([]byte, 4096)
 	for {
 		n, err := s.master.Read(buf)
@@ -139,10 +145,13 @@ func (s *typist) types(keys string) {
 // leaves waits for the end of the program and wants this exit code; -1 is a signal.
 func (s *typist) leaves(code int) {
 	s.t.Helper()
-	select {
-	case <-s.ended:
-	case <-time.After(time.Minute):
-		require.Fail(s.t, "the program does not end", s.screen())
+	late := time.After(time.Minute)
+	for _, c := range []<-chan struct{}{s.ended, s.drained} {
+		select {
+		case <-c:
+		case <-late:
+			require.Fail(s.t, "the program does not end", s.screen())
+		}
 	}
 	require.Equal(s.t, code, s.cmd.ProcessState.ExitCode(), s.screen())
 }
