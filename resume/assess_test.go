@@ -100,7 +100,13 @@ var endings = []struct {
 	{"call never started", `
 		user   Deploy.
 		calls  a=execute:run {"command":"make"} ; b=execute:run2 {"command":"make"}`,
-		StoppedShort, "The model called `run` and `run2`, which had no results yet.", "Carry on where you left off.", "", ""},
+		StoppedShort, "Calls of `run` and `run2` had not begun.", "Carry on where you left off.", "", ""},
+	{"a batch of which one call ran and the rest had not begun", `
+		user   Send them.
+		calls  a=other:mail {"to":"a"} ; b=other:mail {"to":"b"} ; c=read:look {"path":"c"} ; d=read:look {"path":"d"} ; e=other:post {}
+		start  a
+		start  c`,
+		StoppedShort, "`mail` was running when the session stopped, and what it did is unknown. The model called `look`, which had no result yet. Calls of `mail`, `look` and `post` had not begun.", "Check first what `mail` did before the session stopped, then carry on.", "Was reading `c` when it stopped.", ""},
 	{"user message unanswered", `
 		user   Hello?`,
 		StoppedShort, "The last message has no reply.", "Answer the last message.", "", ""},
