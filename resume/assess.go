@@ -55,6 +55,12 @@ const staleTurns = 10
 // A session put together by hand can be assessed too: Messages and State.Plan alone
 // say much.
 func Assess(p PastSession) Unfinished {
+	u := assess(p)
+	u.Because = join(u.Because, shared(p))
+	return u
+}
+
+func assess(p PastSession) Unfinished {
 	u := Unfinished{Verdict: Finished, LastAction: lastAction(p), LastSaid: lastSaid(p.Messages)}
 	if p.State.Plan != nil {
 		u.Steps = p.State.Plan.Outstanding()
@@ -303,6 +309,16 @@ func torn(p PastSession) string {
 		return ""
 	}
 	return "The file breaks off in the middle of an entry."
+}
+
+// shared warns of work that may have been done and is not in what was read.
+func shared(p PastSession) string {
+	for _, problem := range p.Problems {
+		if problem.Fault == trajectory.Collision {
+			return "Two programs wrote to the file at once, and what one of them did is left out."
+		}
+	}
+	return ""
 }
 
 // suggestion never proposes to repeat a call: whoever carries on may not know that

@@ -318,6 +318,26 @@ func TestAssessWithoutARecord(t *testing.T) {
 	}
 }
 
+func TestASessionOfTwoWritersSaysSo(t *testing.T) {
+	begin := trajectory.RunStart{Messages: turn.Transcript{turn.User("Send it.")}}
+	reply := func(text string) trajectory.Message {
+		return trajectory.Message{Message: turn.ReplayForm(turn.Assistant(text)), Turn: &trajectory.Turn{Finish: "stop"}}
+	}
+	var out bytes.Buffer
+	require.NoError(t, trajectory.NewWriter(&out, trajectory.Header{}, trajectory.Tail{}).Append(trajectory.Event{Body: begin}))
+	first := trajectory.NewWriter(&out, trajectory.Header{}, trajectory.Tail{Seq: 2})
+	second := trajectory.NewWriter(&out, trajectory.Header{}, trajectory.Tail{Seq: 2})
+	require.NoError(t, first.Append(trajectory.Event{Body: reply("Sent.")}))
+	require.NoError(t, first.Append(trajectory.Event{Body: trajectory.RunEnd{Reason: turn.Done}}))
+	past, err := read(bytes.NewReader(out.Bytes()), nil)
+	require.NoError(t, err)
+	require.Equal(t, "The run ended with a reply, and nothing is left open.", Assess(past).Because)
+	require.NoError(t, second.Append(trajectory.Event{Body: reply("Sent too.")}))
+	past, err = read(&out, nil)
+	require.NoError(t, err)
+	require.Equal(t, "The run ended with a reply, and nothing is left open. Two programs wrote to the file at once, and what one of them did is left out.", Assess(past).Because)
+}
+
 func TestBrief(t *testing.T) {
 	for _, c := range []struct {
 		in   string
