@@ -55,6 +55,12 @@ const staleTurns = 10
 // A session put together by hand can be assessed too: Messages and State.Plan alone
 // say much.
 func Assess(p PastSession) Unfinished {
+	u := assess(p)
+	u.Because = join(u.Because, shared(p))
+	return u
+}
+
+func assess(p PastSession) Unfinished {
 	u := Unfinished{Verdict: Finished, LastAction: lastAction(p), LastSaid: lastSaid(p.Messages)}
 	if p.State.Plan != nil {
 		u.Steps = p.State.Plan.Outstanding()
@@ -72,7 +78,7 @@ func Assess(p PastSession) Unfinished {
 	if len(u.Steps) > 0 && !stale {
 		because = append(because, outstanding(p, u.Steps))
 	}
-	found := []string{running(p), notStarted(p), unansweredResult(p), ending(p), unansweredRequest(p), noReply(p)}
+	found := []string{running(p), unanswered(p), unansweredResult(p), ending(p), unansweredRequest(p), noReply(p)}
 	because = append(because, slices.DeleteFunc(found, func(s string) bool { return s == "" })...)
 	if len(because) > 0 {
 		u.Verdict, u.LooksUnfinished = StoppedShort, true
@@ -192,35 +198,40 @@ func unsure(p PastSession) []string {
 }
 
 func running(p PastSession) string {
-	names := unsure(p)
+	return plural(unsure(p), "%s was running when the session stopped, and what it did is unknown.",
+		"%s were running when the session stopped, and what they did is unknown.")
+}
+
+// unanswered are the other open calls: a read that was running, and what had not
+// begun, also where another call of the same tool was running.
+func unanswered(p PastSession) string {
+	if open := turn.OpenCalls(p.Messages); len(open) > 0 && len(p.State.Open) == 0 {
+		return "The model called " + code(open[0].Name) + ", and there is no result."
+	}
+	doubtful := unsure(p)
+	var reads, later []string
+	for _, c := range p.State.Open {
+		switch name := code(c.Name); {
+		case c.Waiting() || c.Imported:
+		case !c.Started && !slices.Contains(later, name):
+			later = append(later, name)
+		case c.Started && !slices.Contains(doubtful, name) && !slices.Contains(reads, name):
+			reads = append(reads, name)
+		}
+	}
+	return join(plural(reads, "The model called %s, which had no result yet.", "The model called %s, which had no results yet."),
+		plural(later, "A call of %s had not begun.", "Calls of %s had not begun."))
+}
+
+// plural puts names into the sentence for one or for several; "" is for none.
+func plural(names []string, one, several string) string {
 	switch len(names) {
 	case 0:
 		return ""
 	case 1:
-		return names[0] + " was running when the session stopped, and what it did is unknown."
+		return fmt.Sprintf(one, names[0])
 	}
-	return list(names) + " were running when the session stopped, and what they did is unknown."
-}
-
-// notStarted are the open calls without effects.
-func notStarted(p PastSession) string {
-	doubtful := unsure(p)
-	var names []string
-	for _, c := range p.State.Open {
-		if name := code(c.Name); !c.Waiting() && !slices.Contains(doubtful, name) && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	if len(names) == 0 {
-		if open := turn.OpenCalls(p.Messages); len(open) > 0 && len(p.State.Open) == 0 {
-			return "The model called " + code(open[0].Name) + ", and there is no result."
-		}
-		return ""
-	}
-	if len(names) == 1 {
-		return "The model called " + names[0] + ", which had no result yet."
-	}
-	return "The model called " + list(names) + ", which had no results yet."
+	return fmt.Sprintf(several, list(names))
 }
 
 func unansweredResult(p PastSession) string {
@@ -298,6 +309,16 @@ func torn(p PastSession) string {
 		return ""
 	}
 	return "The file breaks off in the middle of an entry."
+}
+
+// shared warns of work that may have been done and is not in what was read.
+func shared(p PastSession) string {
+	for _, problem := range p.Problems {
+		if problem.Fault == trajectory.Collision {
+			return "Two programs wrote to the file at once, and what one of them did is left out."
+		}
+	}
+	return ""
 }
 
 // suggestion never proposes to repeat a call: whoever carries on may not know that

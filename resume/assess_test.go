@@ -100,7 +100,13 @@ var endings = []struct {
 	{"call never started", `
 		user   Deploy.
 		calls  a=execute:run {"command":"make"} ; b=execute:run2 {"command":"make"}`,
-		StoppedShort, "The model called `run` and `run2`, which had no results yet.", "Carry on where you left off.", "", ""},
+		StoppedShort, "Calls of `run` and `run2` had not begun.", "Carry on where you left off.", "", ""},
+	{"a batch of which one call ran and the rest had not begun", `
+		user   Send them.
+		calls  a=other:mail {"to":"a"} ; b=other:mail {"to":"b"} ; c=read:look {"path":"c"} ; d=read:look {"path":"d"} ; e=other:post {}
+		start  a
+		start  c`,
+		StoppedShort, "`mail` was running when the session stopped, and what it did is unknown. The model called `look`, which had no result yet. Calls of `mail`, `look` and `post` had not begun.", "Check first what `mail` did before the session stopped, then carry on.", "Was reading `c` when it stopped.", ""},
 	{"user message unanswered", `
 		user   Hello?`,
 		StoppedShort, "The last message has no reply.", "Answer the last message.", "", ""},
@@ -310,6 +316,26 @@ func TestAssessWithoutARecord(t *testing.T) {
 		require.Equal(t, c.verdict, u.Verdict, name)
 		require.Equal(t, c.action, u.LastAction, name)
 	}
+}
+
+func TestASessionOfTwoWritersSaysSo(t *testing.T) {
+	begin := trajectory.RunStart{Messages: turn.Transcript{turn.User("Send it.")}}
+	reply := func(text string) trajectory.Message {
+		return trajectory.Message{Message: turn.ReplayForm(turn.Assistant(text)), Turn: &trajectory.Turn{Finish: "stop"}}
+	}
+	var out bytes.Buffer
+	require.NoError(t, trajectory.NewWriter(&out, trajectory.Header{}, trajectory.Tail{}).Append(trajectory.Event{Body: begin}))
+	first := trajectory.NewWriter(&out, trajectory.Header{}, trajectory.Tail{Seq: 2})
+	second := trajectory.NewWriter(&out, trajectory.Header{}, trajectory.Tail{Seq: 2})
+	require.NoError(t, first.Append(trajectory.Event{Body: reply("Sent.")}))
+	require.NoError(t, first.Append(trajectory.Event{Body: trajectory.RunEnd{Reason: turn.Done}}))
+	past, err := read(bytes.NewReader(out.Bytes()), nil)
+	require.NoError(t, err)
+	require.Equal(t, "The run ended with a reply, and nothing is left open.", Assess(past).Because)
+	require.NoError(t, second.Append(trajectory.Event{Body: reply("Sent too.")}))
+	past, err = read(&out, nil)
+	require.NoError(t, err)
+	require.Equal(t, "The run ended with a reply, and nothing is left open. Two programs wrote to the file at once, and what one of them did is left out.", Assess(past).Because)
 }
 
 func TestBrief(t *testing.T) {

@@ -20,8 +20,8 @@ import (
 // that has not begun. Its slices and maps are the caller's.
 type PastSession struct {
 	Header trajectory.Header
-	// Title is the latest title that was recorded, or else the beginning of the first
-	// user message.
+	// Title is the latest [trajectory.Title] entry, or else that of the latest run that
+	// has one, of the header, or the beginning of the first user message.
 	Title string
 	// Messages is the transcript, each message with the bytes it was written with.
 	// Calls may be open at its end: see State.Open.

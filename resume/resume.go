@@ -12,9 +12,16 @@
 // messages, past.State is where the loop begins, past.Tail is where the writer goes
 // on. For a file that does not exist yet all three are zero, as for a new session.
 //
-// Reading never writes. A session that another process is still writing reads as
-// what it is so far. Damage costs the damaged lines and nothing else, and is
+// Reading never writes. Damage costs the damaged lines and nothing else, and is
 // reported in Problems.
+//
+// # One writer at a time
+//
+// A session that another process is still writing reads as what it is so far, and
+// looks like one whose process died: only the host can know. Nothing here keeps two
+// processes from carrying it on at once. The file then holds both, what came first
+// counts, Problems tell of the rest and the assessment says so. A host that can be
+// started twice takes a lock before it reads, and holds it while it writes.
 package resume
 
 import "github.com/pawl-dev/pawl/trajectory"

@@ -50,7 +50,8 @@ type Writer struct {
 //
 // Where w has a method Sync() error, as *os.File has, it is called after the entries
 // that must not be lost to a power cut: the end of a run, a plan, a compaction, a
-// suspension, and the start of a call that may change something.
+// suspension, and the start of a call that may change something. That a new file has
+// a name in its directory is the host's to sync.
 func NewWriter(w io.Writer, h Header, after Tail) *Writer {
 	return &Writer{w: w, header: h, tail: after}
 }

@@ -261,12 +261,33 @@ func (w *workspace) edit(_ context.Context, in editInput) (loop.Output, error) {
 		return out, errors.New("the old and the new text are the same; nothing was changed")
 	}
 	before, after, _ := strings.Cut(text, in.Old)
-	info, err := w.root.Stat(p)
-	if err != nil {
-		return out, err
-	}
 	out.Text = fmt.Sprintf("Edited %s at line %d.", filepath.ToSlash(p), strings.Count(before, "\n")+1)
-	return out, w.root.WriteFile(p, []byte(before+in.New+after), info.Mode().Perm())
+	return out, w.replace(p, before+in.New+after)
+}
+
+// replace puts a text in the place of the one before in one step. Written over, a
+// file would be lost to whoever kills this process in the middle of it.
+func (w *workspace) replace(p, text string) error {
+	info, err := w.root.Lstat(p)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() { // a link stays one
+		return w.root.WriteFile(p, []byte(text), 0)
+	}
+	next := filepath.Join(filepath.Dir(p), "."+filepath.Base(p)+".new") // hidden, should it stay
+	f, err := w.root.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, info.Mode().Perm())
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Chmod(info.Mode().Perm()), f.Close()); err == nil {
+		err = w.root.Rename(next, p)
+	}
+	if err != nil {
+		_ = w.root.Remove(next)
+	}
+	return err
 }
 
 func (w *workspace) create(p, text string) error {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -95,6 +96,36 @@ func TestTheRecordIsOutOfReach(t *testing.T) {
 	for _, p := range []string{sessionFile, "sub/../" + sessionFile, filepath.Join(w.dir, sessionFile)} {
 		require.Contains(t, call(t, t.Context(), w, "read_file", readInput{Path: p}).Error, "the record of this session")
 		require.Contains(t, call(t, t.Context(), w, "edit_file", editInput{p, "kept", ""}).Error, "the record of this session")
+	}
+}
+
+// What another name of the file still holds was not written over.
+func TestAnEditReplacesTheFile(t *testing.T) {
+	w, _ := inside(t)
+	file := func(name string) string { return filepath.Join(w.dir, name) }
+	require.NoError(t, os.Link(file("a.txt"), file("before.txt")))
+	linked := os.Symlink("sub/b.txt", file("link.txt")) == nil
+	require.Empty(t, call(t, t.Context(), w, "edit_file", editInput{"a.txt", "one", "1"}).Error)
+	for name, want := range map[string]string{"a.txt": "1\ntwo\ntwo\nthree\n", "before.txt": "one\ntwo\ntwo\nthree\n"} {
+		text, err := os.ReadFile(file(name))
+		require.NoError(t, err)
+		require.Equal(t, want, string(text), name)
+	}
+	if runtime.GOOS != "windows" {
+		info, err := os.Stat(file("a.txt"))
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	}
+	if linked {
+		require.Empty(t, call(t, t.Context(), w, "edit_file", editInput{"link.txt", "below", "above"}).Error)
+		text, err := os.ReadFile(file("sub/b.txt"))
+		require.NoError(t, err)
+		require.Equal(t, "above\n", string(text))
+	}
+	entries, err := os.ReadDir(w.dir)
+	require.NoError(t, err)
+	for _, e := range entries {
+		require.NotContains(t, e.Name(), ".new")
 	}
 }
 
