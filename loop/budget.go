@@ -40,6 +40,7 @@ type BudgetError struct {
 	Bound string // what was allowed
 }
 
+// Error says what was spent of what was allowed.
 func (e *BudgetError) Error() string {
 	return fmt.Sprintf("the budget of %s %s is spent: %s", e.Bound, e.Limit, e.Value)
 }

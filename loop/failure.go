@@ -14,14 +14,20 @@ type InvalidError struct {
 	Err   error
 }
 
+// Error names the field and what is wrong with it.
 func (e *InvalidError) Error() string { return "loop: " + e.Field + ": " + e.Err.Error() }
+
+// Unwrap is what is wrong, without the field.
 func (e *InvalidError) Unwrap() error { return e.Err }
 
 // ModelError is an error of the TurnFn. What it returned beside the error is
 // Result.Partial.
 type ModelError struct{ Err error }
 
+// Error is the TurnFn's, marked as the model's.
 func (e *ModelError) Error() string { return "model: " + e.Err.Error() }
+
+// Unwrap is the TurnFn's error.
 func (e *ModelError) Unwrap() error { return e.Err }
 
 // ToolError is an error that a tool made with [Fatal], or a [BatchFn] returned.
@@ -30,12 +36,15 @@ type ToolError struct {
 	Err          error
 }
 
+// Error names the tool and the call.
 func (e *ToolError) Error() string {
 	if e.Tool == "" {
 		return "tools: " + e.Err.Error()
 	}
 	return fmt.Sprintf("tool %s (call %s): %v", e.Tool, e.CallID, e.Err)
 }
+
+// Unwrap is the tool's error, or the batch's.
 func (e *ToolError) Unwrap() error { return e.Err }
 
 // RecorderError is an error of Options.Record.
@@ -44,13 +53,17 @@ type RecorderError struct {
 	Err   error
 }
 
+// Error names the entry that is missing in the record.
 func (e *RecorderError) Error() string { return "recording " + e.Entry + ": " + e.Err.Error() }
+
+// Unwrap is the recorder's error.
 func (e *RecorderError) Unwrap() error { return e.Err }
 
 // RunTimeoutError says that the context's deadline expired. It matches
 // context.DeadlineExceeded, and the Result beside it is complete.
 type RunTimeoutError struct{ Elapsed time.Duration }
 
+// Error says how long the run had.
 func (e *RunTimeoutError) Error() string {
 	return fmt.Sprintf("the run's deadline expired after %s", e.Elapsed)
 }

@@ -39,6 +39,7 @@ func (p *Pause) Saving(v any) *Pause {
 	return &Pause{suspension: s}
 }
 
+// Error says what the call waits for.
 func (p *Pause) Error() string {
 	if p.suspension.For == trajectory.ForTime {
 		return fmt.Sprintf("resuming at %s: %s", p.suspension.Until.Format(time.RFC3339), p.suspension.Question)

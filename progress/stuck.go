@@ -39,6 +39,7 @@ type StuckError struct {
 	Since int
 }
 
+// Error says what repeats, and how often.
 func (e *StuckError) Error() string {
 	return fmt.Sprintf("stuck: %s, %d times since turn %d: %s", e.What, e.Times, e.Since, e.Detail)
 }
