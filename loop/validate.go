@@ -66,7 +66,7 @@ func (r *run) advertise() *InvalidError {
 			return &InvalidError{field, err}
 		}
 		if first := slices.IndexFunc(r.o.Tools, func(other Tool) bool { return other.Name == t.Name }); first < i {
-			return &InvalidError{field, fmt.Errorf("Tools[%d] has the same name", first)}
+			return &InvalidError{field, fmt.Errorf("the same name as Tools[%d]", first)}
 		}
 		r.tools[i] = d
 	}
@@ -141,7 +141,7 @@ func (r *run) checkReplies(still []turn.Call) *InvalidError {
 		i := slices.IndexFunc(open, func(c trajectory.OpenCall) bool { return c.ID == id })
 		switch {
 		case i < 0 && slices.ContainsFunc(still, func(c turn.Call) bool { return c.ID == id }):
-			return &InvalidError{field, errors.New("From says nothing of the call: continue from the state of the run that it ended")}
+			return &InvalidError{field, errors.New("the state in From says nothing of the call: continue from the state of the run that it ended")}
 		case i < 0:
 			return &InvalidError{field, errors.New("no call of that id is open")}
 		case open[i].Suspension == nil:

@@ -30,11 +30,11 @@ func TestOptionsAreCheckedFirst(t *testing.T) {
 		messages []turn.TranscriptMessage
 		change   func(*loop.Options)
 	}{
-		"Turn: there is no model":                  {change: func(o *loop.Options) { o.Turn = nil }},
-		`Tools[1] (f): Tools[0] has the same name`: {change: func(o *loop.Options) { o.Tools = []loop.Tool{tool("f"), tool("f")} }},
-		`Tools[0]: the name "" is not`:             {change: func(o *loop.Options) { o.Tools = []loop.Tool{tool("")} }},
-		`Tools[0] (a b): the name "a b" is not`:    {change: func(o *loop.Options) { o.Tools = []loop.Tool{tool("a b")} }},
-		"Tools[0] (f): there is no Run":            {change: func(o *loop.Options) { o.Tools = []loop.Tool{{Name: "f"}} }},
+		"Turn: there is no model":                 {change: func(o *loop.Options) { o.Turn = nil }},
+		`Tools[1] (f): the same name as Tools[0]`: {change: func(o *loop.Options) { o.Tools = []loop.Tool{tool("f"), tool("f")} }},
+		`Tools[0]: the name "" is not`:            {change: func(o *loop.Options) { o.Tools = []loop.Tool{tool("")} }},
+		`Tools[0] (a b): the name "a b" is not`:   {change: func(o *loop.Options) { o.Tools = []loop.Tool{tool("a b")} }},
+		"Tools[0] (f): there is no Run":           {change: func(o *loop.Options) { o.Tools = []loop.Tool{{Name: "f"}} }},
 		`Tools[0] (f): schema: the type is "array"`: {change: func(o *loop.Options) {
 			o.Tools = []loop.Tool{{Name: "f", Run: run, Schema: json.RawMessage(`{"type":"array"}`)}}
 		}},
@@ -53,7 +53,7 @@ func TestOptionsAreCheckedFirst(t *testing.T) {
 		`messages: message 3: repeated result (call "a")`: {
 			messages: []turn.TranscriptMessage{user, ask, turn.ToolResult("a", ""), turn.ToolResult("a", "")}},
 		"Replies[x]: no call of that id is open": {change: func(o *loop.Options) { o.Replies = map[string]loop.Reply{"x": loop.Approve()} }},
-		"Replies[a]: From says nothing of the call": {messages: []turn.TranscriptMessage{user, ask},
+		"Replies[a]: the state in From says nothing of the call": {messages: []turn.TranscriptMessage{user, ask},
 			change: func(o *loop.Options) { o.Replies = map[string]loop.Reply{"a": loop.Deny("")} }},
 		`Replies[a]: call "a" (f) does not wait`: {messages: []turn.TranscriptMessage{user, ask},
 			change: func(o *loop.Options) {

@@ -17,6 +17,8 @@ import (
 
 // driven feeds a watch as a loop does: entries, and before each reply the two
 // questions. It returns the first cause to stop, and the messages handed out.
+//
+//lint:ignore ST1008 the two stand in the order in which they are asked for
 func driven(w *progress.Watch, events []trajectory.Event) (stop error, messages []turn.TranscriptMessage) {
 	for _, e := range events {
 		if m, ok := e.Body.(trajectory.Message); ok && m.Turn != nil && e.Agent == "" {

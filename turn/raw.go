@@ -10,7 +10,6 @@ import (
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/packages/param"
-	"github.com/tidwall/gjson"
 )
 
 // raw is a message's bytes as they go on the wire. It overrides a variant of the
@@ -255,10 +254,6 @@ func textOf(value string) string {
 		return unquote(value)
 	}
 	return value
-}
-
-func isCustom(call gjson.Result) bool {
-	return call.Get("type").Str == "custom" && !call.Get("function").IsObject()
 }
 
 func optional(value string) param.Opt[string] {
