@@ -225,3 +225,28 @@ func TestTheSameApprovalAtTheSameMoment(t *testing.T) {
 	require.Equal(t, 1, ran)
 	require.Len(t, res.Waiting(), 1, "this one has changed nothing")
 }
+
+// Between a pause and its reply the program was replaced, and its tool now asks
+// other arguments. The call cannot go on, and the model must not read that it did
+// not run.
+func TestAPausedCallAndAToolThatChanged(t *testing.T) {
+	type before struct {
+		N int `json:"n"`
+	}
+	type after struct {
+		N string `json:"n"`
+	}
+	d := &desk{t: t, o: loop.Options{
+		Turn: replies(turn.Assistant("", turn.Call{ID: "a", Name: "book", Arguments: `{"n":1}`}), turn.Assistant("Hm.")),
+		Tools: []loop.Tool{loop.NewTool(loop.Tool{Name: "book"}, func(context.Context, before) (string, error) {
+			return "", loop.WaitForReply("Inside?").Saving(1)
+		})},
+	}}
+	require.NoError(t, d.run(turn.User("Go.")))
+	d.o.Tools = []loop.Tool{loop.NewTool(loop.Tool{Name: "book"}, func(context.Context, after) (string, error) { return "booked", nil })}
+	require.NoError(t, d.reply("a", loop.Answer("yes")))
+	require.Equal(t, turn.Done, d.res.StopReason)
+	text := resultOf(t, d)
+	require.Contains(t, text, "This call had begun earlier and cannot go on; what it did before that stands. Its arguments are not valid: property n: ")
+	require.NotContains(t, text, "did not run")
+}
