@@ -104,7 +104,7 @@ func (d *decision) resume(reply Reply) {
 func (r *run) prepare(d *decision) bool {
 	t := r.tool(d.open.Name)
 	if t == nil {
-		d.answer(trajectory.UnknownTool, textUnknownTool(d.open.Name, r.o.Tools))
+		d.answer(trajectory.UnknownTool, textUnknownTool(d.open.Started, d.open.Name, r.o.Tools))
 		return false
 	}
 	arguments, err := turn.Arguments(d.open.Arguments)
@@ -116,7 +116,7 @@ func (r *run) prepare(d *decision) bool {
 		if written, ok := turn.InvalidArguments(sent); ok {
 			sent = written
 		}
-		d.answer(trajectory.BadArguments, textBadArguments(err, sent))
+		d.answer(trajectory.BadArguments, textBadArguments(d.open.Started, err, sent))
 		return false
 	}
 	d.tool = t

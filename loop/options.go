@@ -46,7 +46,9 @@ type Options struct {
 	// From is the state that an earlier run left: res.State, past.State. The zero
 	// value begins a new run.
 	From trajectory.State
-	// Replies answer suspended calls, by call id.
+	// Replies answer suspended calls, by call id. A call that has no reply waits on,
+	// and the run then pauses again without asking the model. One reply that meets
+	// no call that waits for its kind is an error, and none of them is used.
 	Replies map[string]Reply
 
 	// Record is handed one entry for everything that happens, before its effect.

@@ -48,6 +48,9 @@ func (p *Pause) Error() string {
 }
 
 // Reply is what a person says to a call that waits: see [Answer], [Approve], [Deny].
+// A host in which a reply may arrive twice, or after the run went on, sets its Ticket
+// to the Ticket of the call that the person was shown. It is then refused unless that
+// very pause is still open.
 type Reply = trajectory.Reply
 
 // Answer answers a question.

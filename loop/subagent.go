@@ -92,7 +92,9 @@ func childInput(call Call, task bool, system string, o Options) (turn.Transcript
 	o.From = was.State
 	o.Replies = nil
 	if waiting := firstWaiting(was); call.Resume.Reply != nil && waiting != nil {
-		o.Replies = map[string]Reply{waiting.ID: *call.Resume.Reply}
+		reply := *call.Resume.Reply
+		reply.Ticket = "" // it named the parent's pause
+		o.Replies = map[string]Reply{waiting.ID: reply}
 	}
 	return was.Messages, o, nil
 }

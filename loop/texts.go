@@ -15,10 +15,16 @@ const (
 	textCutOff     = "The run was stopped while this call was running. Its effects are unknown: check before repeating it."
 	textUnknown    = "The run was interrupted and the outcome of this call is unknown. It may have had effects: check before repeating it."
 	textCutReply   = "This call did not run: the reply that made it was cut off at the output limit. Send it again, in smaller pieces if it is long."
-	textRepeated   = "This call did not run: it came with the id of another call in the same reply. Send it again if it was meant."
+	// A call that was suspended or cut off may go on in a run with other tools than
+	// the one that began it.
+	textBegan    = "This call had begun earlier and cannot go on; what it did before that stands. "
+	textRepeated = "This call did not run: it came with the id of another call in the same reply. Send it again if it was meant."
 )
 
-func textUnknownTool(name string, tools []Tool) string {
+func textUnknownTool(began bool, name string, tools []Tool) string {
+	if began {
+		return textBegan + textUnknownTool(false, name, tools)
+	}
 	if len(tools) == 0 {
 		return fmt.Sprintf("There is no tool named %.80q, and no other tool either.", name)
 	}
@@ -51,8 +57,12 @@ func nearest(name string, names []string) string {
 	return found
 }
 
-func textBadArguments(err error, sent string) string {
-	return fmt.Sprintf("This call did not run: its arguments are not valid: %v. You sent: %s", err, clip(sent, 1000))
+func textBadArguments(began bool, err error, sent string) string {
+	begin := "This call did not run: its"
+	if began {
+		begin = textBegan + "Its"
+	}
+	return fmt.Sprintf("%s arguments are not valid: %v. You sent: %s", begin, err, clip(sent, 1000))
 }
 
 // textDenied must not say of a call that ran and then asked that it did not run.

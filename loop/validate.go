@@ -149,6 +149,9 @@ func (r *run) checkReplies(still []turn.Call) *InvalidError {
 		case open[i].Reply != nil:
 			return &InvalidError{field, fmt.Errorf("call %q (%s) was replied to already", id, open[i].Name)}
 		}
+		if ticket := r.o.Replies[id].Ticket; ticket != "" && ticket != open[i].Ticket() {
+			return &InvalidError{field, fmt.Errorf("the reply is to pause %.80q, and call %q (%s) is in pause %.80q", ticket, clip(id, 80), open[i].Name, open[i].Ticket())}
+		}
 		if err := fits(open[i].Suspension.For, r.o.Replies[id].Kind); err != nil {
 			return &InvalidError{field, err}
 		}

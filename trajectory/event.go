@@ -210,6 +210,9 @@ type Suspension struct {
 type Reply struct {
 	Kind ReplyKind `json:"kind"`
 	Text string    `json:"text,omitempty"`
+	// Ticket says which pause is meant, as [OpenCall.Ticket] gives it; "" is the one
+	// that the call is in.
+	Ticket string `json:"ticket,omitempty"`
 }
 
 // ReplyKind is the sort of a [Reply].

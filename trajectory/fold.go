@@ -353,6 +353,7 @@ func (f *Fold) suspend(b Suspend) error {
 	}
 	c := &f.batch[i]
 	s := b.Suspension
+	c.Pauses++
 	c.Suspension, c.Reply, c.Imported, c.Children, c.Agents = &s, nil, false, &b.Children, b.Agents
 	if c.Started { // not one that waits for approval
 		f.addToolTime(c.Name, b.Duration)

@@ -1,6 +1,8 @@
 package trajectory
 
 import (
+	"fmt"
+
 	"github.com/pawl-dev/pawl/plan"
 	"github.com/pawl-dev/pawl/stats"
 	"github.com/pawl-dev/pawl/turn"
@@ -71,6 +73,8 @@ type OpenCall struct {
 	// Suspension is why it waits or waited, Reply what it was resumed with.
 	Suspension *Suspension `json:"suspension,omitempty"`
 	Reply      *Reply      `json:"reply,omitempty"`
+	// Pauses is how often it was suspended.
+	Pauses int `json:"pauses,omitempty"`
 	// Children is what its child runs have spent so far, nil for nothing; Agents is
 	// how many began.
 	Children *stats.RunStats `json:"children,omitempty"`
@@ -79,3 +83,8 @@ type OpenCall struct {
 
 // Waiting reports whether the call is suspended and nothing has resumed it.
 func (c OpenCall) Waiting() bool { return c.Suspension != nil && c.Reply == nil }
+
+// Ticket names the pause that the call is in, for a [Reply] that is delivered more
+// than once or late: some servers use an id again in a later turn, and a tool may ask
+// twice, so a call's id alone could meet another question by then.
+func (c OpenCall) Ticket() string { return fmt.Sprintf("%d.%d.%s", c.Turn, c.Pauses, c.ID) }
