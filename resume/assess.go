@@ -15,7 +15,7 @@ import (
 type Verdict string
 
 const (
-	Finished        Verdict = "finished"
+	Finished        Verdict = "finished"          // nothing is left to do, also where nothing was asked yet
 	StoppedShort    Verdict = "unfinished"        // its work stopped rather than ended
 	WaitingForReply Verdict = "waiting_for_reply" // nothing happens until a person acts
 	ResumingLater   Verdict = "resuming_later"    // it paused on purpose until a time

@@ -30,6 +30,7 @@ func TestTheStory(t *testing.T) {
 	require.NotContains(t, out.String(), "NO ")
 	for _, text := range []string{
 		"The model here is a few rules, and no language model.",
+		"`send_mail` was running when the session stopped, and what it did is unknown. The model called `count_words`, which had no result yet. A call of `publish` had not begun.\n",
 		"open         send_mail, which was running",
 		"open         publish, which never began",
 		"send_mail: unknown:",

@@ -105,6 +105,12 @@ func failedResult(result string) bool {
 	return false
 }
 
+// interrupted calls say nothing of what they called.
+func interrupted(result string) bool {
+	return strings.HasPrefix(result, "The run was ") || strings.HasPrefix(result, "The result of this call was lost") ||
+		strings.HasPrefix(result, "This call was not started")
+}
+
 func (n *notes) take(c Call, result string) {
 	var a struct{ Path, Pattern, Old, New, Command string }
 	if json.Unmarshal([]byte(c.Arguments), &a) != nil {
@@ -209,7 +215,9 @@ func (n *notes) edited(e edit, result string, failed bool) {
 // ran judges what was tried since the run before.
 func (n *notes) ran(r testRun, result string) {
 	if r.stage == unclear && !strings.Contains(result, "FAIL") {
-		n.broken++
+		if !interrupted(result) {
+			n.broken++
+		}
 		return
 	}
 	switch {

@@ -217,6 +217,13 @@ func TestItReactsToWhatToolsReturn(t *testing.T) {
 		{"a listing fails once", func(w *world) { w.failNext = map[string]string{"list_files": "Error: busy"} }, "All tests pass."},
 		{"a search fails once", func(w *world) { w.failNext = map[string]string{"search": "Error: busy"} }, "All tests pass."},
 		{"a read fails once", func(w *world) { w.failNext = map[string]string{"read_file": "Error: busy"} }, "All tests pass."},
+		{"no run comes to its end for a while", func(w *world) {
+			for range 2 * maxBroken {
+				call := Call{ID: fmt.Sprint(len(w.messages)), Name: "run_command", Arguments: `{"command":"go test ./..."}`}
+				w.messages = append(w.messages, Message{Role: "assistant", ToolCalls: []Call{call}},
+					Message{Role: "tool", ToolCallID: call.ID, Content: "The run was interrupted and the outcome of this call is unknown."})
+			}
+		}, "All tests pass."},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := sound()
