@@ -28,8 +28,8 @@ type Compacting struct {
 	// Messages is the transcript, without open calls. It must not be written to.
 	Messages turn.Transcript
 	State    trajectory.State
-	// Overflow says that the model refused the transcript, Try how often it was
-	// compacted since without fitting: each try should cut deeper.
+	// Overflow says that the model refused the transcript, Try how often room was
+	// made or looked for since, 0 to 2: each try should cut deeper.
 	Overflow bool
 	Try      int
 }
@@ -67,26 +67,31 @@ func (r *run) compactBefore() *ending {
 	return r.spent() // a summary may have been what spent the rest
 }
 
-// compactAfter makes room when the model refused the transcript. It reports
-// whether to ask the model again.
+// compactAfter makes room when the model refused the transcript, cutting deeper
+// until something goes. It reports whether to ask the model again.
 func (r *run) compactAfter(overflow error) (again bool, _ *ending) {
-	if r.o.Compact == nil || r.compactTries >= compactTries {
+	if r.o.Compact == nil {
 		return false, nil
 	}
-	r.compactTries++
-	smaller, err := r.compact(Compacting{Overflow: true, Try: r.compactTries - 1})
-	switch {
-	case r.recorderErr != nil:
-		return false, failed(r.recorderErr)
-	case r.ctx.Err() != nil:
-		return false, r.stopping()
-	case err != nil:
-		return false, failed(&ModelError{fmt.Errorf("%w; and compacting: %w", overflow, err)})
-	case smaller:
-		r.compactFailed = 0
-		return true, r.spent()
+	for r.compactTries < compactTries {
+		r.compactTries++
+		smaller, err := r.compact(Compacting{Overflow: true, Try: r.compactTries - 1})
+		switch {
+		case r.recorderErr != nil:
+			return false, failed(r.recorderErr)
+		case r.ctx.Err() != nil:
+			return false, r.stopping()
+		case smaller:
+			r.compactFailed = 0
+			return true, r.spent()
+		case err != nil:
+			overflow = fmt.Errorf("%w; and compacting: %w", overflow, err)
+		}
+		if end := r.spent(); end != nil {
+			return false, end
+		}
 	}
-	return false, nil
+	return false, failed(&ModelError{overflow})
 }
 
 // compact applies what the hook returns, if it is any good. What it spent counts

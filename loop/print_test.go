@@ -12,25 +12,33 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pawl-dev/pawl/loop"
+	"github.com/pawl-dev/pawl/stats"
 	"github.com/pawl-dev/pawl/trajectory"
 	"github.com/pawl-dev/pawl/turn"
 )
 
 // line is one fact of a run, for people.
 type line struct {
-	at   time.Duration
-	turn int
-	call string // the id, of a line about a call
-	what string
+	at    time.Duration
+	turn  int
+	call  string // the id, of a line about a call
+	what  string
+	agent string
 }
 
 func (r *telling) say(l line) {
+	r.root.saying.Lock()
+	defer r.root.saying.Unlock()
+	r.root.sayLocked(l)
+}
+
+func (r *telling) sayLocked(l line) {
 	l.at = time.Since(r.start)
 	r.lines = append(r.lines, l)
 }
 
 func (r *telling) sayEntry(e trajectory.Event) {
-	l := line{}
+	l := line{agent: e.Agent}
 	what := func(format string, args ...any) { l.what = strings.TrimRight(fmt.Sprintf(format, args...), " ") }
 	switch b := e.Body.(type) {
 	case trajectory.RunStart:
@@ -63,12 +71,17 @@ func (r *telling) sayEntry(e trajectory.Event) {
 	case trajectory.PlanChange:
 		done, all := b.Plan.Counts()
 		what("plan     %d of %d done", done, all)
+	case trajectory.Compact:
+		what("compact  %d messages into %d, %d in, %d out", b.Drop, len(b.Head), b.Spend.InputTokens, b.Spend.OutputTokens)
+		if b.Failed != "" {
+			what("compact  fails: %s, %d in, %d out", b.Failed, b.Spend.InputTokens, b.Spend.OutputTokens)
+		}
 	case trajectory.Spend:
 		what("spend    %d in, %d out", b.InputTokens, b.OutputTokens)
 	default:
 		what("%s", b.Type())
 	}
-	r.say(l)
+	r.sayLocked(l)
 }
 
 func startNote(b trajectory.CallStart) (note string) {
@@ -92,6 +105,9 @@ func endNote(b trajectory.CallEnd) string {
 
 func waits(s trajectory.Suspension) string {
 	note := fmt.Sprintf("waits for %s: %s", s.For, s.Question)
+	if s.Forwards {
+		return note + ", for a child run"
+	}
 	if s.Saved != nil {
 		note += ", saved " + string(s.Saved)
 	}
@@ -106,25 +122,61 @@ func count(n int, what string) string {
 }
 
 // printEvents prints a line a fact: when, in which turn, what. What happens to
-// several calls in the same instant has no order, so those are sorted by id.
+// several calls, or in several child runs, in the same instant has no order, so
+// those are sorted: calls by id, and child runs by name, between what began them
+// and what they came to.
 func printEvents(lines []line) string {
-	for i := 0; i < len(lines); {
-		j := i + 1
-		for lines[i].call != "" && j < len(lines) && lines[j].call != "" && lines[j].at == lines[i].at {
-			j++
+	byCall := func(a, b line) int { return cmp.Compare(a.call, b.call) }
+	groups(lines, func(a, b line) bool { return a.at == b.at && a.concurrent() && b.concurrent() }, func(group []line) {
+		if !slices.ContainsFunc(group, func(l line) bool { return l.agent != "" }) {
+			slices.SortStableFunc(group, byCall)
+			return
 		}
-		slices.SortStableFunc(lines[i:j], func(a, b line) int { return cmp.Compare(a.call, b.call) })
-		i = j
-	}
+		slices.SortStableFunc(group, func(a, b line) int {
+			return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.agent, b.agent))
+		})
+		groups(group, func(a, b line) bool { return a.agent == b.agent && a.rank() == b.rank() && a.call != "" && b.call != "" },
+			func(calls []line) { slices.SortStableFunc(calls, byCall) })
+	})
 	var b strings.Builder
 	for _, l := range lines {
 		number := " "
 		if l.turn > 0 {
 			number = fmt.Sprint(l.turn)
 		}
-		fmt.Fprintf(&b, "%8s  %s  %s\n", l.at, number, oneLine(l.what))
+		what := oneLine(l.what)
+		if l.agent != "" {
+			what = "  " + l.agent + "  " + what
+		}
+		fmt.Fprintf(&b, "%8s  %s  %s\n", l.at, number, what)
 	}
 	return b.String()
+}
+
+// concurrent: other lines of the same instant may stand in any order to it.
+func (l line) concurrent() bool { return l.call != "" || l.agent != "" }
+
+// rank puts a call's start before its child runs, and its end behind them.
+func (l line) rank() int {
+	switch {
+	case l.agent != "":
+		return 1
+	case strings.HasPrefix(l.what, "call "):
+		return 0
+	}
+	return 2
+}
+
+// groups calls do for each stretch of lines that belong together.
+func groups(lines []line, together func(a, b line) bool, do func([]line)) {
+	for i := 0; i < len(lines); {
+		j := i + 1
+		for j < len(lines) && together(lines[j-1], lines[j]) {
+			j++
+		}
+		do(lines[i:j])
+		i = j
+	}
 }
 
 func oneLine(s string) string { return strings.ReplaceAll(s, "\n", "⏎") }
@@ -177,7 +229,14 @@ func printResult(res loop.Result, err error, ran []string) string {
 	}
 	slices.Sort(ran)
 	put("ran", "%s", strings.Join(ran, " "))
-	put("spent", "%s", printStats(res))
+	spent := printStats(res.Stats)
+	if res.Iterations != int(res.Stats.Turns) {
+		spent += fmt.Sprintf(", iteration %d", res.Iterations)
+	}
+	put("spent", "%s", spent)
+	if all := res.Total(); all.Turns != res.Stats.Turns {
+		put("in all", "%s", printStats(all))
+	}
 	return b.String()
 }
 
@@ -191,8 +250,7 @@ func openNote(c trajectory.OpenCall) string {
 	return ""
 }
 
-func printStats(res loop.Result) string {
-	s := res.Stats
+func printStats(s stats.RunStats) string {
 	out := count(int(s.Turns), "turn") + ", " + count(int(s.ToolCalls), "call")
 	if s.InputTokens+s.OutputTokens > 0 {
 		out += fmt.Sprintf(", %d tokens in, %d out", s.InputTokens, s.OutputTokens)
@@ -206,8 +264,8 @@ func printStats(res loop.Result) string {
 	for _, name := range slices.Sorted(maps.Keys(s.ToolTimeBreakdown)) {
 		out += fmt.Sprintf(", %s %s", name, s.ToolTimeBreakdown[name])
 	}
-	if res.Iterations != int(s.Turns) {
-		out += fmt.Sprintf(", iteration %d", res.Iterations)
+	if s.Cost > 0 {
+		out += fmt.Sprintf(", %s, %d without a price", s.Cost, s.Unpriced)
 	}
 	return out
 }
@@ -230,7 +288,7 @@ func (r *telling) check(res loop.Result, err error) {
 	}
 	ends := 0
 	for _, e := range r.entries[r.past:] {
-		if _, ok := e.Body.(trajectory.RunEnd); ok {
+		if _, ok := e.Body.(trajectory.RunEnd); ok && e.Agent == "" {
 			ends++
 		}
 	}

@@ -47,15 +47,11 @@ func Prune(o PruneOptions) CompactFn {
 // prune shortens what is worth it: the note costs something itself.
 func prune(messages turn.Transcript, keepTurns, maxBytes int) Compaction {
 	end := len(messages)
-	for turns := 0; end > 0; end-- {
-		if messages[end-1].OfAssistant != nil {
-			if turns++; turns > keepTurns {
-				break
-			}
+	for end > 0 && keepTurns > 0 {
+		end--
+		if messages[end].OfAssistant != nil {
+			keepTurns--
 		}
-	}
-	if keepTurns == 0 {
-		end = len(messages)
 	}
 	head := make(turn.Transcript, end)
 	copy(head, messages)

@@ -31,6 +31,17 @@ import (
 //	inbox at 50ms TEXT · nudge TEXT
 //	record fails at 7
 //
+// For long runs there are also these; a summary is a reply of the model that
+// summarises, and what stands between an agent's name and "end" is a scene of the
+// child runs that a tool of that name starts:
+//
+//	window 1000 [at 0.5] [keep 0.2] [timeout 1s] · prune 1000 [at 0.5] [turns 1] [bytes 20]
+//	summary TEXT               with usage, finish, takes, fails as above
+//	  overflows · cost CENTS   more of a reply
+//	budget [tokens N] [calls N] [cost CENTS] [notice SHARE]
+//	final-turn · plan-nudge 2 · max-depth 1 · max-output 80
+//	agent NAME … end
+//
 // A tool does one of: ok TEXT, fail TEXT [giving OUTPUT], panic TEXT, fatal TEXT,
 // exit, ignore TEXT (it sleeps through being told to stop), wait QUESTION [saving
 // JSON], later 1h WHY [saving JSON]. In an ok TEXT, $args, $saved and $reply stand
@@ -50,6 +61,10 @@ type scene struct {
 	model    []modelLine
 	acts     map[string][]act
 	replies  map[string]loop.Reply
+
+	summaries []modelLine
+	longRun
+	agents map[string]scene
 
 	maxIterations, maxParallel int
 	grace                      time.Duration
@@ -81,6 +96,7 @@ type modelLine struct {
 	calls                        []turn.Call
 	usage                        turn.Usage
 	takes                        time.Duration
+	overflows                    bool
 }
 
 // act is what a tool does when it is called.
@@ -101,10 +117,16 @@ type sceneReader struct {
 	said  []turn.Call
 	text  string
 	under string
+	child *sceneReader // of the agent whose lines these are
+	name  string       // of that agent
+}
+
+func newSceneReader() *sceneReader {
+	return &sceneReader{scene: scene{acts: map[string][]act{}, replies: map[string]loop.Reply{}, agents: map[string]scene{}}}
 }
 
 func parseScene(text string) (scene, error) {
-	r := &sceneReader{scene: scene{acts: map[string][]act{}, replies: map[string]loop.Reply{}}}
+	r := newSceneReader()
 	n := 0
 	for line := range strings.Lines(text) {
 		n++
@@ -113,16 +135,39 @@ func parseScene(text string) (scene, error) {
 			continue
 		}
 		word, rest := cut(line)
-		if word != "call" {
-			r.closeSaid()
-		}
-		if err := r.line(word, rest); err != nil {
+		if err := r.read(word, rest); err != nil {
 			return scene{}, fmt.Errorf("line %d (%s): %w", n, word, err)
 		}
+	}
+	if r.child != nil {
+		return scene{}, errors.New("an agent has no end")
 	}
 	r.closeSaid()
 	r.inferTools()
 	return r.scene, nil
+}
+
+// read hands a line to the agent that it belongs to.
+func (r *sceneReader) read(word, rest string) error {
+	switch {
+	case r.child != nil && r.child.child == nil && word == "end":
+		r.child.closeSaid()
+		r.child.inferTools()
+		r.agents[r.name], r.child = r.child.scene, nil
+		return nil
+	case r.child != nil:
+		return r.child.read(word, rest)
+	case word == "agent":
+		if rest == "" {
+			return errors.New("an agent has no name")
+		}
+		r.child, r.name = newSceneReader(), rest
+		return nil
+	}
+	if word != "call" {
+		r.closeSaid()
+	}
+	return r.line(word, rest)
 }
 
 // cut takes the first word off.
@@ -147,7 +192,10 @@ func (r *sceneReader) line(word, rest string) error {
 	case "model":
 		r.under = "model"
 		r.model = append(r.model, modelLine{text: rest})
-	case "call", "usage", "finish", "takes", "fails", "refuses", "times":
+	case "summary":
+		r.under = "summary"
+		r.summaries = append(r.summaries, modelLine{text: rest})
+	case "call", "usage", "finish", "takes", "fails", "refuses", "times", "overflows", "cost":
 		return r.detail(word, rest)
 	case "tool":
 		return r.readAct(rest)
@@ -177,11 +225,21 @@ func (r *sceneReader) detail(word, rest string) (err error) {
 	if word == "call" {
 		return r.readCall(rest)
 	}
-	if len(r.model) == 0 {
+	under := &r.model
+	if r.under == "summary" {
+		under = &r.summaries
+	}
+	if len(*under) == 0 {
 		return errors.New("stands under no reply")
 	}
-	m := &r.model[len(r.model)-1]
+	m := &(*under)[len(*under)-1]
 	switch word {
+	case "overflows":
+		m.overflows = true
+	case "cost":
+		var c turn.Cost
+		c, err = turn.ParseCents(rest)
+		m.usage.Cost = &c
 	case "usage":
 		return readUsage(rest, &m.usage)
 	case "finish":
@@ -194,11 +252,11 @@ func (r *sceneReader) detail(word, rest string) (err error) {
 		m.takes, err = time.ParseDuration(rest)
 	case "times":
 		n, err := strconv.Atoi(rest)
-		if err != nil || n < 1 || n > 1000 {
+		if err != nil || n < 1 || n > 1000 || len(*under) > 10000 {
 			return fmt.Errorf("%q is no number of times", rest)
 		}
 		for range n - 1 {
-			r.model = append(r.model, *m)
+			*under = append(*under, *m)
 		}
 	}
 	return err

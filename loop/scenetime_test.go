@@ -40,7 +40,7 @@ func (r *sceneReader) event(word, rest string) (err error) {
 			err = errors.New("a process that recorded nothing left nothing")
 		}
 	default:
-		return errors.New("unknown word")
+		return r.readLong(word, rest)
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -23,6 +24,7 @@ import (
 type story struct {
 	t        *testing.T
 	tools    []toolLine
+	agents   map[string]scene
 	messages turn.Transcript
 	state    trajectory.State
 	entries  []trajectory.Event // of all runs, as a session would hold them
@@ -50,6 +52,8 @@ type telling struct {
 	*story
 	scene
 	start   time.Time
+	root    *telling // of the run that nobody started
+	saying  sync.Mutex
 	lines   []line
 	asked   int
 	mu      sync.Mutex     // guards what tools write
@@ -59,6 +63,9 @@ type telling struct {
 	past    int            // entries of the runs before
 	times   int            // Record was called
 	unsaid  []string       // what the script has no line for
+
+	summed   int // summaries asked for
+	children []*telling
 }
 
 // tell runs one scene and returns what is to be read of it.
@@ -66,13 +73,13 @@ func (s *story) tell(sc scene) (events, transcript, result string) {
 	s.carryOn(sc)
 	messages := append(slices.Clip(s.messages), sc.messages...)
 	r := &telling{story: s, scene: sc, start: time.Now(), used: map[string]int{}, past: len(s.entries)}
+	r.root = r
 	ctx, cancel := r.context()
 	defer cancel()
 	before := bytesOf(s.t, messages)
 	res, err := loop.RunToolLoop(ctx, messages, r.options())
 	require.Equal(s.t, before, bytesOf(s.t, messages), "the caller's messages changed")
-	require.Empty(s.t, r.unsaid, "the script does not say")
-	require.Equal(s.t, len(sc.model), r.asked, "turns asked for, of those in the script")
+	r.allTold()
 	r.check(res, err)
 	r.checkLeft(res)
 	s.messages, s.state = res.Messages, res.State
@@ -92,6 +99,14 @@ func (s *story) carryOn(sc scene) {
 			}
 		}
 	}
+	if s.agents == nil {
+		s.agents = map[string]scene{}
+	}
+	for name, old := range s.agents { // what it was to say it has said
+		old.model, old.summaries = nil, nil
+		s.agents[name] = old
+	}
+	maps.Copy(s.agents, sc.agents)
 	if !s.began {
 		s.began = true
 		return
@@ -184,6 +199,7 @@ func (r *telling) options() loop.Options {
 	if r.batch != "" {
 		o.Batch = r.runBatch(o.Tools)
 	}
+	r.longOptions(&o)
 	return o
 }
 
@@ -213,8 +229,10 @@ func (r *telling) nudge(trajectory.State, turn.ModelTurnResult) []turn.Transcrip
 }
 
 func (r *telling) record(e trajectory.Event) error {
+	r.saying.Lock()
+	defer r.saying.Unlock()
 	if r.times++; r.times == r.recordFails {
-		r.say(line{what: "no room for " + e.Body.Type()})
+		r.sayLocked(line{what: "no room for " + e.Body.Type()})
 		return errors.New("disk full")
 	}
 	r.entries = append(r.entries, e)
@@ -224,8 +242,10 @@ func (r *telling) record(e trajectory.Event) error {
 
 // turn plays the model.
 func (r *telling) turn(ctx context.Context, messages []turn.TranscriptMessage, _ []turn.WireToolDefinition) (turn.ModelTurnResult, error) {
+	r.say(line{agent: agentOf(ctx), what: fmt.Sprintf("ask      %s", count(len(messages), "message"))})
+	r.root.saying.Lock()
+	defer r.root.saying.Unlock()
 	r.asked++
-	r.say(line{what: fmt.Sprintf("ask      %s", count(len(messages), "message"))})
 	if err := turn.Check(messages); err != nil || len(turn.OpenCalls(messages)) > 0 {
 		r.unsaid = append(r.unsaid, fmt.Sprintf("a question that a strict server takes: %v", err))
 	}
@@ -234,6 +254,20 @@ func (r *telling) turn(ctx context.Context, messages []turn.TranscriptMessage, _
 		return turn.ModelTurnResult{}, errors.New("the script has no more replies")
 	}
 	m := r.model[r.asked-1]
+	r.root.saying.Unlock()
+	defer r.root.saying.Lock()
+	return r.answer(ctx, m)
+}
+
+// agentOf is the name of a child run that asks.
+func agentOf(ctx context.Context) string {
+	if c, ok := loop.CallFrom(ctx); ok {
+		return trajectory.AgentName(c.Turn, c.ID)
+	}
+	return ""
+}
+
+func (r *telling) answer(ctx context.Context, m modelLine) (turn.ModelTurnResult, error) {
 	select {
 	case <-time.After(m.takes):
 	case <-ctx.Done():
@@ -241,6 +275,9 @@ func (r *telling) turn(ctx context.Context, messages []turn.TranscriptMessage, _
 	}
 	reply := turn.ModelTurnResult{Message: turn.Assistant(m.text, m.calls...), Usage: m.usage, Finish: m.finish}
 	reply.Message.Refusal = m.refusal
+	if m.overflows {
+		return reply, turn.ErrContextOverflow
+	}
 	if m.fails != "" {
 		return reply, errors.New(m.fails)
 	}

@@ -26,7 +26,7 @@ type SummaryOptions struct {
 	At float64
 	// Keep is the share of the window that the latest messages may fill and be
 	// kept as they are; zero is 0.25. What the user said before them is kept too,
-	// up to half as much: the first message, and the latest.
+	// up to half as much (or 4,000 bytes): the first message, and the latest.
 	Keep float64
 	// Prompt asks for the summary; "" is a prompt that asks for what the work needs.
 	Prompt string
@@ -77,7 +77,7 @@ func Summarise(o SummaryOptions) CompactFn {
 		}
 		keep := int64(o.Keep*float64(o.Window)) >> in.Try
 		from, to := region(in.Messages, keep, in.Overflow && in.Try >= compactTries-1)
-		said := userMessages(in.Messages[from:to], int(2*keep)) // half of keep, at four bytes a token
+		said := userMessages(in.Messages[from:to], max(int(2*keep), 4000>>in.Try)) // half of keep, at four bytes a token
 		if !o.worth(in, in.Messages[from:to], said) {
 			return lastResort(in, stats.AuxiliarySpend{}), nil
 		}
