@@ -152,9 +152,10 @@ func usable(messages turn.Transcript, c Compaction) error {
 // bytesOf is the size of messages on the wire.
 func bytesOf(messages turn.Transcript) int {
 	n := 0
+	var data []byte
 	for _, m := range messages {
-		data, err := turn.MessageJSON(m)
-		if err != nil {
+		var err error
+		if data, err = turn.AppendMessage(data[:0], m); err != nil {
 			continue // it has no size that anybody sends
 		}
 		n += len(data) + 1

@@ -148,7 +148,7 @@ func TestPruneAtEveryCut(t *testing.T) {
 		turns := 0
 		for i, m := range slices.Backward(messages) {
 			if m.OfTool == nil || turns < max(keep, 0)>>in.Try && !strings.Contains(turn.Text(after[i]), "[shortened") {
-				require.Equal(t, given[i], bytesOf(t, after[i : i+1])[0])
+				require.Equal(t, given[i], bytesOf(t, after[i:i+1])[0])
 			} else if len(turn.Text(after[i])) < len(turn.Text(m)) {
 				require.GreaterOrEqual(t, turns, max(keep, 0)>>in.Try, "an output of a turn that was to be kept")
 				require.Equal(t, m.OfTool.ToolCallID, after[i].OfTool.ToolCallID)

@@ -114,8 +114,7 @@ func (r *run) report() {
 	if r.parent == nil && len(r.above) == 0 {
 		return
 	}
-	own, children := r.fold.Added()
-	spent := stats.AccumulateRun(own, children)
+	spent := r.fold.Spent()
 	if r.parent != nil {
 		r.parent.report(r.child, spent)
 	}

@@ -135,7 +135,9 @@ func printEvents(lines []line) string {
 		slices.SortStableFunc(group, func(a, b line) int {
 			return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.agent, b.agent))
 		})
-		groups(group, func(a, b line) bool { return a.agent == b.agent && a.rank() == b.rank() && a.call != "" && b.call != "" },
+		groups(group, func(a, b line) bool {
+			return a.agent == b.agent && a.rank() == b.rank() && a.call != "" && b.call != ""
+		},
 			func(calls []line) { slices.SortStableFunc(calls, byCall) })
 	})
 	var b strings.Builder

@@ -30,6 +30,7 @@ type world struct {
 	RecordFails int   // the nth entry; 0 never
 	Inbox       []time.Duration
 	Nudges      int
+	Window      int64     // of a compaction; 0 for none
 	Later       []episode // how the run is carried on
 }
 
@@ -68,6 +69,7 @@ func drawWorld(t *rapid.T) world {
 		Batch:       rapid.Bool().Draw(t, "batch"),
 		StopAfter:   rapid.SampledFrom([]int64{0, 0, 0, 1, 2}).Draw(t, "stopAfter"),
 		RecordFails: max(0, rapid.IntRange(-30, 25).Draw(t, "recordFails")),
+		Window:      rapid.SampledFrom([]int64{0, 0, 40}).Draw(t, "window"),
 		Nudges:      rapid.IntRange(0, 1).Draw(t, "nudges"),
 		CancelAt:    drawAbort(t, "cancelAt"),
 		Deadline:    2 * drawAbort(t, "deadline"),
@@ -143,9 +145,11 @@ type player struct {
 	records int
 	failed  bool // Record has failed for the run itself
 	again   bool // and was called again
-	runs    int  // of tools
-	running map[string]int
-	left    map[string]bool // of those, the ones that a result named
+
+	compacted bool
+	runs      int // of tools
+	running   map[string]int
+	left      map[string]bool // of those, the ones that a result named
 }
 
 func (p *player) options(tools []loop.Tool) loop.Options {
@@ -172,6 +176,9 @@ func (p *player) options(tools []loop.Tool) loop.Options {
 			return out
 		},
 	}
+	if p.Window > 0 {
+		o.Compact = loop.Summarise(loop.SummaryOptions{Turn: p.summarise, Window: p.Window})
+	}
 	if p.Batch {
 		o.Batch = func(ctx context.Context, calls []loop.Call) ([]loop.Outcome, error) {
 			outs := make([]loop.Outcome, len(calls))
@@ -182,6 +189,11 @@ func (p *player) options(tools []loop.Tool) loop.Options {
 		}
 	}
 	return o
+}
+
+func (p *player) summarise(_ context.Context, messages []turn.TranscriptMessage, _ []turn.WireToolDefinition) (turn.ModelTurnResult, error) {
+	p.compacted = true
+	return turn.ModelTurnResult{Message: turn.Assistant("so far"), Usage: turn.Usage{InputTokens: 1}}, nil
 }
 
 func toolOf(tools []loop.Tool, name string) loop.Tool {

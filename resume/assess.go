@@ -37,7 +37,8 @@ type Unfinished struct {
 	// Because says why, in sentences for a person.
 	Because string
 	// Suggestion is what to send, or to do where the session waits, to carry on; ""
-	// when it looks finished. It is offered, never sent.
+	// when it looks finished. It is offered, never sent. Where the last message is a
+	// reply without calls something has to be sent: a run over it is done at once.
 	Suggestion string
 }
 

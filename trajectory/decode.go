@@ -160,7 +160,11 @@ func decodeBody(kind string, f fields, message func() (turn.TranscriptMessage, e
 	case "call.start":
 		b := CallStart{Call: f.call(), Turn: f.int("turn"), Kind: Kind(f.text("kind")), Polls: f.flag("polls"),
 			Identity: f.text("identity"), Again: f.flag("again"), Approved: f.flag("approved")}
-		err := f.value("reply", &b.Reply)
+		if !f.at("reply").Exists() {
+			return b, nil
+		}
+		b.Reply = new(Reply)
+		err := f.value("reply", b.Reply)
 		return b, err
 	case "call.end":
 		m, err := message()
@@ -170,7 +174,11 @@ func decodeBody(kind string, f fields, message func() (turn.TranscriptMessage, e
 			b.Paths = append(b.Paths, path.String())
 			return true
 		})
-		err = errors.Join(err, f.value("children", &b.Children))
+		if f.at("children").Exists() { // seldom, and taking b's address costs memory on every line
+			var children stats.RunStats
+			err = errors.Join(err, f.value("children", &children))
+			b.Children = children
+		}
 		return b, err
 	}
 	return decodeRare(kind, f)

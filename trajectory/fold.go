@@ -72,7 +72,13 @@ func (f *Fold) Messages() turn.Transcript {
 // State is a snapshot that shares nothing that a later Add changes.
 func (f *Fold) State() State {
 	s := f.base
-	own, _ := f.Added()
+	own := f.own
+	if len(f.toolTime) > 0 {
+		own.ToolTimeBreakdown = make(map[string]time.Duration, len(f.toolTime))
+		for _, t := range f.toolTime {
+			own.ToolTimeBreakdown[t.name] = t.d
+		}
+	}
 	s.Stats = stats.AccumulateRun(f.base.Stats, own)
 	s.Children = stats.AccumulateRun(f.base.Children, f.children)
 	s.Recorded = len(f.messages)
@@ -80,17 +86,29 @@ func (f *Fold) State() State {
 	return s
 }
 
-// Added is what this fold's entries added to the totals it was given: the run's
-// own, and its child runs'.
-func (f *Fold) Added() (own, children stats.RunStats) {
-	own = f.own
-	if len(f.toolTime) > 0 {
-		own.ToolTimeBreakdown = make(map[string]time.Duration, len(f.toolTime))
-		for _, t := range f.toolTime {
-			own.ToolTimeBreakdown[t.name] = t.d
-		}
+// Spent is what the run and its child runs have spent since the state that this
+// fold began with, child runs that wait included.
+func (f *Fold) Spent() stats.RunStats { return less(f.State().Total(), f.base.Total()) }
+
+// less is what was added to b to get a. Totals only grow.
+func less(a, b stats.RunStats) stats.RunStats {
+	d := stats.RunStats{
+		Turns: a.Turns - b.Turns, ToolCalls: a.ToolCalls - b.ToolCalls,
+		InputTokens: a.InputTokens - b.InputTokens, OutputTokens: a.OutputTokens - b.OutputTokens, CachedInputTokens: a.CachedInputTokens - b.CachedInputTokens,
+		Cost: a.Cost - b.Cost, Unpriced: a.Unpriced - b.Unpriced,
+		ModelTime: a.ModelTime - b.ModelTime, ToolTime: a.ToolTime - b.ToolTime,
 	}
-	return own, f.children
+	for name, t := range a.ToolTimeBreakdown {
+		before, known := b.ToolTimeBreakdown[name]
+		if known && t == before {
+			continue
+		}
+		if d.ToolTimeBreakdown == nil {
+			d.ToolTimeBreakdown = make(map[string]time.Duration)
+		}
+		d.ToolTimeBreakdown[name] = t - before
+	}
+	return stats.AccumulateRun(stats.EmptyRunStats(), d) // which counts what is negative as nothing
 }
 
 type toolTime struct {

@@ -261,7 +261,7 @@ func TestFoldOfChildRuns(t *testing.T) {
 	for _, b := range childEvents {
 		add(t, &own, entry(b))
 		add(t, &f, child("1.x", b), child("1.x/1.q", b), child("2.x", b), child("1.z", b))
-		inside, _ := own.Added()
+		inside := own.Spent()
 		var counted stats.RunStats
 		if c := f.State().Open[0].Children; c != nil {
 			counted = *c
@@ -270,7 +270,7 @@ func TestFoldOfChildRuns(t *testing.T) {
 	}
 	add(t, &f, child("1.y_1", trajectory.RunStart{}), child("1.y_1", trajectory.RunStart{Continued: true}), child("1.y_1", trajectory.RunStart{}))
 	s := f.State()
-	inside, _ := own.Added()
+	inside := own.Spent()
 	require.Equal(t, []int{1, 2}, []int{s.Open[0].Agents, s.Open[1].Agents}, "children only, and each once")
 	require.Zero(t, s.Children)
 	require.Equal(t, stats.AccumulateRun(s.Stats, stats.AccumulateRun(inside, inside)), s.Total())
@@ -284,9 +284,25 @@ func TestFoldOfChildRuns(t *testing.T) {
 	add(t, &f, child("1.x", childEvents[1]))
 	require.Equal(t, s, f.State(), "what comes late counts no more")
 
-	own1, children := f.Added()
-	require.Equal(t, s.Stats, own1)
-	require.Equal(t, spent, children)
+	require.Equal(t, s.Total(), f.Spent())
+	require.Equal(t, stats.EmptyRunStats(), trajectory.NewFold(f.Messages(), s).Spent())
+}
+
+// A child that waits for its own child has spent what that spent: it counts before
+// the call ends, and once.
+func TestSpentWhileAChildWaits(t *testing.T) {
+	spent := stats.RunStats{Turns: 2, InputTokens: 20, ToolTimeBreakdown: map[string]time.Duration{"look": 5}}
+	more := stats.AccumulateRun(spent, stats.RunStats{Turns: 1, ToolTimeBreakdown: map[string]time.Duration{"look": 2, "x": 1}})
+	var f trajectory.Fold
+	add(t, &f, replied(calling("x")), started(1, "x"),
+		entry(trajectory.Suspend{Call: call("x"), Turn: 1, Suspension: trajectory.Suspension{For: trajectory.ForReply}, Children: spent}))
+	require.EqualValues(t, 3, f.Spent().Turns)
+	later := trajectory.NewFold(f.Messages(), f.State())
+	add(t, later, entry(trajectory.CallStart{Call: call("x"), Turn: 1, Again: true}),
+		entry(trajectory.CallEnd{Call: call("x"), Turn: 1, Status: trajectory.OK, Message: turn.ToolResult("x", ""), Children: more}))
+	require.EqualValues(t, 1, later.Spent().Turns)
+	require.Zero(t, later.Spent().InputTokens)
+	require.Equal(t, time.Duration(2), later.Spent().ToolTimeBreakdown["look"])
 }
 
 func TestSuspensionCarriesChildren(t *testing.T) {

@@ -153,8 +153,8 @@ func (h *host) messages() []turn.TranscriptMessage {
 	if len(messages) == 0 {
 		messages = append(messages, turn.System(system))
 	}
-	if h.task != "" {
-		messages = append(messages, turn.User(h.task))
+	if say := h.say(); say != "" {
+		messages = append(messages, turn.User(say))
 	}
 	return messages
 }

@@ -14,6 +14,9 @@ import (
 	"testing"
 
 	"github.com/pawl-dev/pawl/examples/quickstart/standin"
+	"github.com/pawl-dev/pawl/plan"
+	"github.com/pawl-dev/pawl/trajectory"
+	"github.com/pawl-dev/pawl/turn"
 	"github.com/stretchr/testify/require"
 )
 
@@ -172,6 +175,32 @@ func TestASessionTakesOneMoreMessage(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, strings.Count(string(record), `"content":"Now mend it."`))
 	require.Equal(t, 1, strings.Count(string(record), `"content":"Look."`))
+}
+
+// A session can end in a reply and be unfinished all the same: the model gave up, or
+// the process died before it was reminded of its plan.
+func TestASessionThatEndsInAReplyGoesOnWhereItsPlanIsOpen(t *testing.T) {
+	for state, requests := range map[plan.State]int32{plan.InProgress: 1, plan.Done: 0} {
+		dir := t.TempDir()
+		f, err := os.Create(filepath.Join(dir, sessionFile))
+		require.NoError(t, err)
+		w := trajectory.NewWriter(f, trajectory.Header{}, trajectory.Tail{})
+		for _, b := range []trajectory.Body{
+			trajectory.RunStart{Messages: turn.Transcript{turn.User("Mend it.")}},
+			trajectory.PlanChange{Plan: plan.Plan{Steps: []plan.Step{{Text: "Mend it", State: state}}}},
+			trajectory.Message{Message: turn.ReplayForm(turn.Assistant("I cannot.")), Turn: &trajectory.Turn{Finish: "stop"}},
+		} {
+			require.NoError(t, w.Append(trajectory.Event{Body: b}))
+		}
+		require.NoError(t, f.Close())
+		asked := int32(0)
+		var out bytes.Buffer
+		run(t.Context(), []string{"-dir", dir, "-turns", "2", "-continue"}, serve(t, func(n int32) { asked = n }), &out)
+		require.Equal(t, requests, asked, &out)
+		record, err := os.ReadFile(filepath.Join(dir, sessionFile))
+		require.NoError(t, err)
+		require.EqualValues(t, requests, strings.Count(string(record), `"content":"Carry on with the plan; the next step is “Mend it”."`))
+	}
 }
 
 func TestATimeLimitAndATurnLimitAreSaid(t *testing.T) {
