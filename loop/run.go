@@ -149,7 +149,7 @@ func (r *run) answered() *ending {
 		return r.deliver("FinalTurn", turn.Transcript{turn.User(textGoOn)})
 	case last.OfAssistant == nil || turn.CountCalls(last) > 0:
 		return nil
-	case r.fold.LastWord():
+	case r.fold.State().LastWord:
 		return r.deliver("FinalTurn", turn.Transcript{turn.User(textGoOn)})
 	}
 	return &ending{reason: turn.Done}

@@ -87,8 +87,9 @@ func (t *Tool) identity(c Call) (id string) {
 
 // PlanTool lets the model keep the run's plan.
 func PlanTool() Tool {
+	d := plan.Definition()
 	return Tool{
-		Name: plan.ToolName, Description: plan.Description, Schema: plan.Schema(),
+		Name: plan.ToolName, Description: d.OfFunction.Function.Description.Value, Schema: turn.ToolSchema(d),
 		Kind: trajectory.KindThink, ReplaySafe: true,
 		Run: func(_ context.Context, c Call) (Output, error) {
 			p, note, err := plan.Apply(c.Arguments)

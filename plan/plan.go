@@ -72,22 +72,18 @@ func (p Plan) Clone() Plan { return Plan{slices.Clone(p.Steps)} }
 // ToolName is the name under which the plan tool is advertised.
 const ToolName = "update_plan"
 
-// Description tells the model how to use the plan tool.
-const Description = "Write down or update the plan for this task. Send the whole list of steps every time, " +
+const description = "Write down or update the plan for this task. Send the whole list of steps every time, " +
 	"in the order to be done; it replaces the list before. Keep at most one step in_progress, and mark " +
 	"each step done as soon as it is. Use dropped for a step that turned out not to be needed."
 
-// Schema is the JSON schema of the plan tool's arguments. The bytes are the caller's.
-func Schema() json.RawMessage {
-	return json.RawMessage(`{"type":"object","properties":{"steps":{"type":"array","description":"all steps, in order",` +
-		`"items":{"type":"object","properties":{"text":{"type":"string","description":"what is to be done"},` +
-		`"state":{"type":"string","enum":["pending","in_progress","done","dropped"]}},` +
-		`"required":["text","state"],"additionalProperties":false}}},"required":["steps"],"additionalProperties":false}`)
-}
+const schema = `{"type":"object","properties":{"steps":{"type":"array","description":"all steps, in order",` +
+	`"items":{"type":"object","properties":{"text":{"type":"string","description":"what is to be done"},` +
+	`"state":{"type":"string","enum":["pending","in_progress","done","dropped"]}},` +
+	`"required":["text","state"],"additionalProperties":false}}},"required":["steps"],"additionalProperties":false}`
 
 // Definition is the plan tool as it is advertised to a server.
 func Definition() turn.WireToolDefinition {
-	d, err := turn.FunctionTool(ToolName, Description, Schema())
+	d, err := turn.FunctionTool(ToolName, description, json.RawMessage(schema))
 	if err != nil {
 		panic(err) // the schema is a constant, and a test reads it
 	}

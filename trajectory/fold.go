@@ -28,15 +28,8 @@ type Fold struct {
 	shared  int    // how many of messages somebody else may hold
 }
 
-// NewFold carries on from an earlier run's messages and state. The messages
+// Resume begins anew, from an earlier run's messages and state. The messages
 // beyond s.Recorded are not part of it: they come with the next [RunStart].
-func NewFold(messages []turn.TranscriptMessage, s State) *Fold {
-	f := new(Fold)
-	f.Resume(messages, s)
-	return f
-}
-
-// Resume makes f what [NewFold] returns.
 func (f *Fold) Resume(messages []turn.TranscriptMessage, s State) {
 	*f = Fold{base: s}
 	recorded := min(max(s.Recorded, 0), len(messages))
@@ -163,9 +156,6 @@ func (f *Fold) EachOpen(yield func(int, *OpenCall) bool) {
 
 // Iterations is State().Iterations without the rest.
 func (f *Fold) Iterations() int { return f.base.Iterations }
-
-// LastWord is State().LastWord without the rest.
-func (f *Fold) LastWord() bool { return f.base.LastWord }
 
 // Turn is the number of the latest reply, 0 before the first.
 func (f *Fold) Turn() int { return f.turn }

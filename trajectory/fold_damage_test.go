@@ -83,7 +83,8 @@ func TestFoldKeepsTheTranscriptValid(t *testing.T) {
 		require.NoError(t, err)
 		var back State
 		require.NoError(t, json.Unmarshal(data, &back))
-		again := NewFold(f.Messages(), back)
+		var again Fold
+		again.Resume(f.Messages(), back)
 		require.Equal(t, f.Messages(), again.Messages())
 		data2, err := json.Marshal(again.State())
 		require.NoError(t, err)

@@ -102,7 +102,8 @@ func TestFoldLaws(t *testing.T) {
 				messages, s := again(t, live)
 				require.Equal(t, live.State(), s, "the state survives JSON")
 				messages = append(messages, turn.User("for later")) // not recorded yet
-				resumed = trajectory.NewFold(messages, s)
+				resumed = new(trajectory.Fold)
+				resumed.Resume(messages, s)
 			}
 			e := genEvent(live.Turn()).Draw(t, fmt.Sprintf("entry %d", i))
 			err1, err2 := live.Add(e), resumed.Add(e)

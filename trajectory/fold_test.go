@@ -331,14 +331,16 @@ func TestChildrenOfALostCallAreCounted(t *testing.T) {
 	}
 }
 
-func TestNewFoldTakesAnyState(t *testing.T) {
+func TestAFoldTakesAnyState(t *testing.T) {
 	messages := []turn.TranscriptMessage{turn.User("u"), calling("x", "y"), turn.ToolResult("y", "did y")}
 	for _, recorded := range []int{-1, 0, 1, 2, 3, 4, 1 << 40} {
-		f := trajectory.NewFold(messages, trajectory.State{Recorded: recorded, Open: []trajectory.OpenCall{{Call: call("z")}, {}}})
+		f := new(trajectory.Fold)
+		f.Resume(messages, trajectory.State{Recorded: recorded, Open: []trajectory.OpenCall{{Call: call("z")}, {}}})
 		require.Equal(t, min(max(recorded, 0), 3), f.State().Recorded)
 		require.NoError(t, turn.Check(f.Messages()))
 	}
-	f := trajectory.NewFold(messages[:2], trajectory.State{Recorded: 2})
+	f := new(trajectory.Fold)
+	f.Resume(messages[:2], trajectory.State{Recorded: 2})
 	add(t, f, finished(0, "y"), finished(0, "x"))
 	require.Equal(t, "u a(x,y) [did x] [did y]", told(f.Messages()))
 	require.Equal(t, "u a(x,y) [did y]", told(messages), "the caller's slice is not written to")

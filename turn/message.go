@@ -129,8 +129,11 @@ func CountCalls(m TranscriptMessage) int {
 	return len(m.OfAssistant.ToolCalls)
 }
 
-// CallAt is Calls(m)[i].
+// CallAt is Calls(m)[i], without the rest; the zero Call where there is none.
 func CallAt(m TranscriptMessage, i int) Call {
+	if i < 0 || i >= CountCalls(m) {
+		return Call{}
+	}
 	switch u := &m.OfAssistant.ToolCalls[i]; {
 	case u.OfFunction != nil:
 		return Call{u.OfFunction.ID, u.OfFunction.Function.Name, u.OfFunction.Function.Arguments}

@@ -11,6 +11,16 @@ import (
 	"github.com/pawl-dev/pawl/turn"
 )
 
+func TestCallAt(t *testing.T) {
+	one, two := turn.Call{ID: "a", Name: "f", Arguments: "{}"}, turn.Call{ID: "b", Name: "g", Arguments: "{}"}
+	m := turn.ReplayForm(turn.Assistant("", one, two))
+	require.Equal(t, []turn.Call{one, two}, []turn.Call{turn.CallAt(m, 0), turn.CallAt(m, 1)})
+	for _, i := range []int{-1, 2, 1 << 40} {
+		require.Zero(t, turn.CallAt(m, i))
+		require.Zero(t, turn.CallAt(turn.User("a"), i))
+	}
+}
+
 func TestIsEmpty(t *testing.T) {
 	for text, want := range map[string]bool{
 		`{"role":"assistant"}`:                                        true,
