@@ -5,7 +5,7 @@
 //	for _, e := range events {
 //		err := f.Add(e)
 //	}
-//	f.Messages(), f.State()
+//	messages, state := f.Messages(), f.State()
 //
 // A loop hands its recorder one [Event] for everything that happens, before the
 // effect of it: a call is recorded as started before its tool runs, its result
