@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -45,6 +46,13 @@ func skipped(name string) bool {
 // rules of its own.
 func sources(t *testing.T) []*source {
 	t.Helper()
+	files, err := parsed()
+	require.NoError(t, err)
+	return slices.Clone(files)
+}
+
+// parsed reads them once for all tests.
+var parsed = sync.OnceValues(func() ([]*source, error) {
 	var out []*source
 	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -69,9 +77,8 @@ func sources(t *testing.T) []*source {
 		out = append(out, s)
 		return nil
 	})
-	require.NoError(t, err)
-	return out
-}
+	return out, err
+})
 
 // library are the files that a host links: no tests, no examples.
 func library(t *testing.T) []*source {

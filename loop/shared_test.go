@@ -101,19 +101,21 @@ func TestNoRequestMissesAResult(t *testing.T) {
 func TestLateResultsReachNobody(t *testing.T) {
 	release := make(chan struct{})
 	var ended atomic.Int32
-	var entries atomic.Int32
+	var entries, begun atomic.Int32
+	ctx, cancel := context.WithCancel(t.Context())
 	late := loop.Tool{Name: "late", Run: func(ctx context.Context, c loop.Call) (loop.Output, error) {
 		defer ended.Add(1)
+		if begun.Add(1) == 2 {
+			cancel() // and not a moment before: what has not started is not left
+		}
 		out := loop.Output{Text: "late", Paths: []string{"a"}, Plan: &plan.Plan{Steps: []plan.Step{{Text: "late"}}}}
 		<-release
 		_, err := loop.RunToolLoop(ctx, []turn.TranscriptMessage{turn.User("late child")}, loop.Options{Turn: turntest.NewScript(turntest.Say("late")).Turn})
 		out.Paths[0], out.Plan.Steps[0].Text = "changed", "changed"
 		return out, err
 	}}
-	ctx, cancel := context.WithCancel(t.Context())
 	o := loop.Options{Grace: time.Millisecond, Tools: []loop.Tool{late}, Record: func(trajectory.Event) error { entries.Add(1); return nil }}
 	o.Turn = func(context.Context, []turn.TranscriptMessage, []turn.WireToolDefinition) (turn.ModelTurnResult, error) {
-		time.AfterFunc(time.Millisecond, cancel)
 		return turn.ModelTurnResult{Message: turn.Assistant("", turn.Call{ID: "a", Name: "late"}, turn.Call{ID: "b", Name: "late"})}, nil
 	}
 	res, err := loop.RunToolLoop(ctx, []turn.TranscriptMessage{turn.User("Go.")}, o)

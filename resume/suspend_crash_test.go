@@ -263,8 +263,8 @@ func (s *shop) moment() string {
 // all leave the same: a torn line.
 func cuts(file string) (out []int) {
 	for n := range len(file) {
-		about := file[max(n-3, 0):min(n+4, len(file))]
-		if n%13 == 0 || strings.Contains(about, "\n") {
+		about := file[max(n-1, 0):min(n+2, len(file))]
+		if n%61 == 0 || strings.Contains(about, "\n") {
 			out = append(out, n)
 		}
 	}

@@ -206,7 +206,7 @@ func (s *typist) exit(keys string, code int) {
 }
 
 func TestATerminalIsLeftAtEachPrompt(t *testing.T) {
-	for _, w := range ways[1:3] { // both ways of denying, and approvals and an answer beside them
+	for _, w := range ways[2:3] { // it approves, answers and denies
 		straight := newDesk(t)
 		straight.carriesOn(w.replies, "Wet paint")
 		for _, e := range exits {
