@@ -53,15 +53,15 @@ func ExampleFold() {
 		}
 	}
 	for _, m := range f.Messages() {
-		fmt.Println(turn.Role(m), turn.Text(m))
+		fmt.Printf("%s %q\n", turn.Role(m), turn.Text(m))
 	}
 	s := f.State()
 	fmt.Println(s.Stats.Turns, "turn,", s.Stats.ToolCalls, "calls,", s.Stats.InputTokens, "tokens in")
 	fmt.Println("open:", s.Open[0].Name, "started:", s.Open[0].Started)
 	// Output:
-	// user What time is it, and which day?
-	// assistant
-	// tool Monday
+	// user "What time is it, and which day?"
+	// assistant ""
+	// tool "Monday"
 	// 1 turn, 2 calls, 90 tokens in
 	// open: clock started: true
 }
@@ -100,7 +100,7 @@ func ExampleFold_Resume() {
 
 // What a run spent beyond what the runs before it had.
 func ExampleFold_Spent() {
-	earlier := trajectory.State{Stats: stats.RunStats{Turns: 10}}
+	earlier := trajectory.State{Stats: stats.RunStats{InputTokens: 5000}}
 	var f trajectory.Fold
 	f.Resume(nil, earlier)
 	for _, e := range clocked() {
@@ -108,8 +108,8 @@ func ExampleFold_Spent() {
 			fmt.Println(err)
 		}
 	}
-	fmt.Println(f.State().Stats.Turns, "turns in all, here", f.Spent().Turns)
-	// Output: 11 turns in all, here 1
+	fmt.Println(f.State().Stats.InputTokens, "tokens in all, here", f.Spent().InputTokens)
+	// Output: 5090 tokens in all, here 90
 }
 
 // What a loop asks at every step, without the copies that State makes.
