@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/pawl-dev/pawl/loop"
+	"github.com/pawl-dev/pawl/plan"
 	"github.com/pawl-dev/pawl/resume"
 	"github.com/pawl-dev/pawl/trajectory"
 	"github.com/pawl-dev/pawl/turn"
@@ -70,6 +71,59 @@ func ExampleReadResumable() {
 	// `deploy` was running when the session stopped, and what it did is unknown.
 	// I was told: The run was interrupted and the outcome of this call is unknown. It may have had effects: check before repeating it.
 	// <nil>
+}
+
+// The messages and a plan are enough for a host that keeps its sessions elsewhere.
+func ExampleAssess() {
+	u := resume.Assess(resume.PastSession{
+		Messages: turn.Transcript{
+			turn.User("Rename the package."),
+			turn.ReplayForm(turn.Assistant("The files are renamed.")),
+		},
+		State: trajectory.State{Plan: &plan.Plan{Steps: []plan.Step{
+			{Text: "rename the files", State: plan.Done}, {Text: "mend the imports", State: plan.Pending}}}},
+	})
+	fmt.Println(u.Verdict, u.LooksUnfinished)
+	fmt.Println(u.Because)
+	fmt.Println(u.Suggestion)
+	// Output:
+	// unfinished true
+	// 1 of 2 planned steps is not done; the next is “mend the imports”.
+	// Carry on with the plan; the next step is “mend the imports”.
+}
+
+// What was lost to damage is named, and costs nothing else.
+func ExampleReadPast() {
+	dir, err := os.MkdirTemp("", "session")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	file := `{"t":"session","seq":1,"v":1,"title":"a greeting"}
+{"t":"run.start","seq":2,"messages":[{"role":"user","content":"Hello"}]}
+garbage
+{"t":"message","seq":3,"turn":{"in":7,"out":2},"message":{"role":"assis`
+	if err := os.WriteFile(filepath.Join(dir, "s.jsonl"), []byte(file), 0o600); err != nil {
+		fmt.Println(err)
+	}
+
+	var kinds []string
+	past, err := resume.ReadPast(dir, "s.jsonl", func(e trajectory.Event) error {
+		kinds = append(kinds, e.Body.Type())
+		return nil
+	})
+	fmt.Println(past.Title, len(past.Messages), past.Tail.Torn, kinds, err)
+	for _, p := range past.Problems {
+		fmt.Println(p)
+	}
+	_, err = resume.ReadPast(dir, "../s.jsonl")
+	fmt.Println(err)
+	// Output:
+	// a greeting 1 true [run.start] <nil>
+	// line 3 (byte 124): unreadable: invalid JSON at byte 1: invalid character 'g' looking for beginning of value: "garbage"
+	// line 4 (byte 132): torn: the line is not whole: 71 bytes
+	// session "../s.jsonl": the path leads out of the directory
 }
 
 func ExampleList() {
