@@ -12,6 +12,7 @@ import (
 
 	"github.com/pawl-dev/pawl/loop"
 	"github.com/pawl-dev/pawl/turn"
+	"github.com/pawl-dev/pawl/turn/turntest"
 )
 
 // parseReply is a reply as a server sent it.
@@ -27,18 +28,18 @@ func parseReply(t require.TestingT, text string) turn.AssistantTurnMessage {
 func TestRequestsArePrefixes(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		n := rapid.IntRange(1, 8).Draw(rt, "turns")
-		var script []turn.AssistantTurnMessage
+		var script []turntest.Reply
 		for range n {
-			script = append(script, parseReply(rt, drawReplyJSON(rt)))
+			script = append(script, turntest.Reply{Result: turn.ModelTurnResult{Message: parseReply(rt, drawReplyJSON(rt))}})
 		}
 		var bodies []string
-		model := replies(append(script, turn.Assistant("done"))...)
+		model := turntest.NewScript(append(script, turntest.Say("done"))...)
 		o := loop.Options{Tools: []loop.Tool{{Name: "f", Run: func(_ context.Context, c loop.Call) (loop.Output, error) {
 			return loop.Text("<&> \u2028 \xff " + c.Arguments), nil
 		}}}}
 		o.Turn = func(ctx context.Context, messages []turn.TranscriptMessage, tools []turn.WireToolDefinition) (turn.ModelTurnResult, error) {
 			bodies = append(bodies, strings.Join(bytesOf(rt, messages), ","))
-			return model(ctx, messages, tools)
+			return model.Turn(ctx, messages, tools)
 		}
 		res, err := loop.RunToolLoop(context.Background(), []turn.TranscriptMessage{turn.User("Go <on>.")}, o)
 		require.NoError(rt, err)

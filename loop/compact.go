@@ -149,16 +149,26 @@ func usable(messages turn.Transcript, c Compaction) error {
 	return nil
 }
 
-// bytesOf is the size of messages on the wire.
+// bytesOf is the size of messages, about as they go on the wire. Plain texts, which
+// are most of it, are not encoded for that.
 func bytesOf(messages turn.Transcript) int {
+	const around = 40 // role, keys, punctuation
 	n := 0
 	var data []byte
 	for _, m := range messages {
+		switch {
+		case m.OfTool != nil && m.OfTool.Content.OfString.Valid():
+			n += around + len(m.OfTool.ToolCallID) + len(m.OfTool.Content.OfString.Value)
+			continue
+		case m.OfUser != nil && m.OfUser.Content.OfString.Valid():
+			n += around + len(m.OfUser.Content.OfString.Value)
+			continue
+		}
 		var err error
 		if data, err = turn.AppendMessage(data[:0], m); err != nil {
 			continue // it has no size that anybody sends
 		}
-		n += len(data) + 1
+		n += len(data)
 	}
 	return n
 }

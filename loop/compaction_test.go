@@ -15,6 +15,7 @@ import (
 	"github.com/pawl-dev/pawl/plan"
 	"github.com/pawl-dev/pawl/trajectory"
 	"github.com/pawl-dev/pawl/turn"
+	"github.com/pawl-dev/pawl/turn/turntest"
 )
 
 func drawText(t *rapid.T, label string) string {
@@ -184,7 +185,7 @@ func TestUnusableCompactions(t *testing.T) {
 			c.Spend.InputTokens = 9
 			var entries []trajectory.Event
 			res, err := loop.RunToolLoop(t.Context(), history, loop.Options{
-				Turn:    replies(turn.Assistant("Done.")),
+				Turn:    turntest.NewScript(turntest.Say("Done.")).Turn,
 				Record:  func(e trajectory.Event) error { entries = append(entries, e); return nil },
 				Compact: func(context.Context, loop.Compacting) (loop.Compaction, error) { return c, nil },
 			})
@@ -207,7 +208,7 @@ func TestUnusableCompactions(t *testing.T) {
 func TestCompactionThatIsNotRecorded(t *testing.T) {
 	history := turn.Transcript{turn.User("Go."), turn.User(strings.Repeat("x", 1000))}
 	res, err := loop.RunToolLoop(t.Context(), history, loop.Options{
-		Turn: replies(turn.Assistant("Done.")),
+		Turn: turntest.NewScript(turntest.Say("Done.")).Turn,
 		Record: func(e trajectory.Event) error {
 			if e.Body.Type() == "compact" {
 				return errors.New("disk full")
@@ -232,7 +233,7 @@ func TestAddedAfterACompaction(t *testing.T) {
 	history := turn.Transcript{turn.System("Be brief."), turn.User(strings.Repeat("x", 1000)), turn.User("And now?")}
 	compacted := false
 	res, err := loop.RunToolLoop(t.Context(), history, loop.Options{
-		Turn: replies(turn.Assistant("Done.")),
+		Turn: turntest.NewScript(turntest.Say("Done.")).Turn,
 		Compact: func(_ context.Context, in loop.Compacting) (loop.Compaction, error) {
 			if compacted {
 				return loop.Compaction{}, nil

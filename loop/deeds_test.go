@@ -10,6 +10,7 @@ import (
 	"github.com/pawl-dev/pawl/loop"
 	"github.com/pawl-dev/pawl/plan"
 	"github.com/pawl-dev/pawl/turn"
+	"github.com/pawl-dev/pawl/turn/turntest"
 )
 
 var beginning = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // when a bubble's time begins
@@ -44,15 +45,10 @@ func (d deed) pause(p *loop.Pause) error {
 
 // child starts a run of its own, with a turn, a call and a reply.
 func (p *player) child(ctx context.Context, d deed) (loop.Output, error) {
-	asked := 0
 	o := loop.Options{Record: p.record, Grace: time.Millisecond}
-	o.Turn = func(ctx context.Context, _ []turn.TranscriptMessage, _ []turn.WireToolDefinition) (turn.ModelTurnResult, error) {
-		if asked++; asked == 1 {
-			return turn.ModelTurnResult{Message: turn.Assistant("", turn.Call{ID: "x", Name: "rest", Arguments: "{}"}),
-				Usage: turn.Usage{InputTokens: 3, OutputTokens: 2}}, sleep(ctx, time.Millisecond)
-		}
-		return turn.ModelTurnResult{Message: turn.Assistant("child says so")}, nil
-	}
+	o.Turn = turntest.NewScript(
+		turntest.Say("", turn.Call{ID: "x", Name: "rest", Arguments: "{}"}).Spending(3, 2).Taking(time.Millisecond),
+		turntest.Say("child says so")).Turn
 	o.Tools = []loop.Tool{{Name: "rest", Run: func(ctx context.Context, _ loop.Call) (loop.Output, error) {
 		return loop.Text("rested"), sleep(ctx, d.Takes)
 	}}}

@@ -44,7 +44,17 @@
 //
 // A tool that calls RunToolLoop with the context it was given starts a child run.
 // Its totals are added to the parent's Result.Children once, however it ended, and
-// its entries carry the call's name.
+// its entries carry the call's name. Its depth, its grace period and what it may
+// spend stay within what its parent has left. [NewSubAgent] makes a tool of a run,
+// and lets its questions surface in the parent.
+//
+// # Long runs
+//
+// Options.Compact makes room when the window fills: [Summarise], [Prune], or both
+// in a function of the host's. That is the one place where what was sent before is
+// not sent again. When it fails, the record says so and the run goes on; only where
+// the model refused the transcript does the run depend on it. Options.Budget bounds
+// what is spent, Options.FinalTurn asks for a last word at a limit.
 //
 // # Where time, chance and goroutines are
 //

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pawl-dev/pawl/loop"
 	"github.com/pawl-dev/pawl/turn"
+	"github.com/pawl-dev/pawl/turn/turntest"
 )
 
 // A tool asks a person. The run returns; another process, on another day, gives
@@ -19,9 +20,9 @@ func ExampleWaitForReply() {
 		}) (string, error) {
 			return "", loop.WaitForReply(in.Question)
 		})
-	o := loop.Options{Tools: []loop.Tool{ask}, Turn: replies(
-		turn.Assistant("", turn.Call{ID: "1", Name: "ask", Arguments: `{"question":"For how many?"}`}),
-		turn.Assistant("Booked for eight."))}
+	o := loop.Options{Tools: []loop.Tool{ask}, Turn: turntest.NewScript(
+		turntest.Say("", turn.Call{ID: "1", Name: "ask", Arguments: `{"question":"For how many?"}`}),
+		turntest.Say("Booked for eight.")).Turn}
 
 	res, err := loop.RunToolLoop(context.Background(), []turn.TranscriptMessage{turn.User("Book a table.")}, o)
 	fmt.Println(res.StopReason, err)
@@ -54,8 +55,8 @@ func ExampleResumeLater() {
 		}
 		return loop.Text(string(c.Resume.Saved) + " passed"), nil
 	}}
-	o := loop.Options{Tools: []loop.Tool{build}, Now: func() time.Time { return clock }, Turn: replies(
-		turn.Assistant("", turn.Call{ID: "1", Name: "build"}), turn.Assistant("It passed."))}
+	o := loop.Options{Tools: []loop.Tool{build}, Now: func() time.Time { return clock }, Turn: turntest.NewScript(
+		turntest.Say("", turn.Call{ID: "1", Name: "build"}), turntest.Say("It passed.")).Turn}
 
 	res, err := loop.RunToolLoop(context.Background(), []turn.TranscriptMessage{turn.User("Build it.")}, o)
 	until := res.Waiting()[0].Suspension.Until

@@ -12,15 +12,16 @@ import (
 	"github.com/pawl-dev/pawl/plan"
 	"github.com/pawl-dev/pawl/trajectory"
 	"github.com/pawl-dev/pawl/turn"
+	"github.com/pawl-dev/pawl/turn/turntest"
 )
 
 // A run that is recorded and stopped by its host, with all that a host reads of
 // what is left.
 func ExampleRunToolLoop() {
-	model := replies( // says these things in turn
-		turn.Assistant("I'll look.", turn.Call{ID: "1", Name: "list"}),
-		turn.Assistant("And look again.", turn.Call{ID: "2", Name: "list"}),
-	)
+	model := turntest.NewScript( // says these things in turn
+		turntest.Say("I'll look.", turn.Call{ID: "1", Name: "list"}),
+		turntest.Say("And look again.", turn.Call{ID: "2", Name: "list"}),
+	).Turn
 	list := loop.Tool{Name: "list", Kind: trajectory.KindRead, Run: func(context.Context, loop.Call) (loop.Output, error) {
 		return loop.Text("a.go b.go"), nil
 	}}
@@ -63,11 +64,11 @@ func ExampleNewTool() {
 
 	res, err := loop.RunToolLoop(context.Background(), []turn.TranscriptMessage{turn.User("Will it rain?")}, loop.Options{
 		Tools: []loop.Tool{weather},
-		Turn: replies(
-			turn.Assistant("", turn.Call{ID: "1", Name: "weather", Arguments: `{"town":"Oslo"}`}),
-			turn.Assistant("", turn.Call{ID: "2", Name: "weather", Arguments: `{"city":"Oslo"}`}),
-			turn.Assistant("No."),
-		)})
+		Turn: turntest.NewScript(
+			turntest.Say("", turn.Call{ID: "1", Name: "weather", Arguments: `{"town":"Oslo"}`}),
+			turntest.Say("", turn.Call{ID: "2", Name: "weather", Arguments: `{"city":"Oslo"}`}),
+			turntest.Say("No."),
+		).Turn})
 	fmt.Println(turn.Text(res.Messages[2]))
 	fmt.Println(turn.Text(res.Messages[4]), res.Stats.ToolCalls, err)
 	// Output:
@@ -82,7 +83,7 @@ func ExampleFatal() {
 		return loop.Output{}, loop.Fatal(fmt.Errorf("the database: %w", fs.ErrNotExist))
 	}}
 	res, err := loop.RunToolLoop(context.Background(), []turn.TranscriptMessage{turn.User("How many users?")},
-		loop.Options{Tools: []loop.Tool{query}, Turn: replies(turn.Assistant("", turn.Call{ID: "1", Name: "query"}))})
+		loop.Options{Tools: []loop.Tool{query}, Turn: turntest.NewScript(turntest.Say("", turn.Call{ID: "1", Name: "query"})).Turn})
 	fmt.Println(err)
 	fmt.Println(errors.Is(err, fs.ErrNotExist), loop.ClassifyRunFailure(err), res.Stats.Turns)
 	// Output:
@@ -101,8 +102,8 @@ func ExampleCallFrom() {
 		return fmt.Sprintf("paid %d with the key %d/%s", in.Amount, call.Turn, call.ID), nil
 	})
 	res, err := loop.RunToolLoop(context.Background(), []turn.TranscriptMessage{turn.User("Pay.")},
-		loop.Options{Tools: []loop.Tool{pay}, Turn: replies(
-			turn.Assistant("", turn.Call{ID: "x7", Name: "pay", Arguments: `{"amount":5}`}), turn.Assistant("Paid."))})
+		loop.Options{Tools: []loop.Tool{pay}, Turn: turntest.NewScript(
+			turntest.Say("", turn.Call{ID: "x7", Name: "pay", Arguments: `{"amount":5}`}), turntest.Say("Paid.")).Turn})
 	fmt.Println(turn.Text(res.Messages[2]), err)
 	// Output: paid 5 with the key 1/x7 <nil>
 }
@@ -110,10 +111,10 @@ func ExampleCallFrom() {
 // The plan tool lets the model keep a plan that the host can show.
 func ExamplePlanTool() {
 	res, err := loop.RunToolLoop(context.Background(), []turn.TranscriptMessage{turn.User("Fix the build.")},
-		loop.Options{Tools: []loop.Tool{loop.PlanTool()}, Turn: replies(
-			turn.Assistant("", turn.Call{ID: "1", Name: plan.ToolName,
+		loop.Options{Tools: []loop.Tool{loop.PlanTool()}, Turn: turntest.NewScript(
+			turntest.Say("", turn.Call{ID: "1", Name: plan.ToolName,
 				Arguments: `{"steps":[{"text":"find the fault","state":"done"},{"text":"mend it","state":"in_progress"}]}`}),
-			turn.Assistant("I know what is wrong."))})
+			turntest.Say("I know what is wrong.")).Turn})
 	done, all := res.Plan.Counts()
 	fmt.Println(turn.Text(res.Messages[2]), err)
 	fmt.Println(done, "of", all, "done, then:", res.Plan.Outstanding()[0].Text)
@@ -155,9 +156,9 @@ func ExampleBatchFn() {
 		return outs, nil
 	}
 	res, err := loop.RunToolLoop(context.Background(), []turn.TranscriptMessage{turn.User("Read both.")},
-		loop.Options{Tools: []loop.Tool{tools["read"]}, Batch: engine, Turn: replies(
-			turn.Assistant("", turn.Call{ID: "1", Name: "read", Arguments: `{"n":1}`}, turn.Call{ID: "2", Name: "read", Arguments: `{"n":2}`}),
-			turn.Assistant("Read."))})
+		loop.Options{Tools: []loop.Tool{tools["read"]}, Batch: engine, Turn: turntest.NewScript(
+			turntest.Say("", turn.Call{ID: "1", Name: "read", Arguments: `{"n":1}`}, turn.Call{ID: "2", Name: "read", Arguments: `{"n":2}`}),
+			turntest.Say("Read.")).Turn})
 	fmt.Println(turn.Text(res.Messages[2]), "and", turn.Text(res.Messages[3]), err)
 	// Output: text of {"n":1} and text of {"n":2} <nil>
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/pawl-dev/pawl/loop"
 	"github.com/pawl-dev/pawl/trajectory"
 	"github.com/pawl-dev/pawl/turn"
+	"github.com/pawl-dev/pawl/turn/turntest"
 )
 
 func TestClassifyRunFailure(t *testing.T) {
@@ -43,12 +44,8 @@ func TestClassifyRunFailure(t *testing.T) {
 func TestHowRunsEnd(t *testing.T) {
 	pressed := errors.New("the user pressed stop")
 	wait := func(ctx context.Context, d time.Duration) error { return sleep(ctx, d) }
-	call := turn.Assistant("", turn.Call{ID: "a", Name: "work"})
-	failing := func(err error) turn.TurnFn {
-		return func(context.Context, []turn.TranscriptMessage, []turn.WireToolDefinition) (turn.ModelTurnResult, error) {
-			return turn.ModelTurnResult{}, err
-		}
-	}
+	call := turntest.Say("", turn.Call{ID: "a", Name: "work"})
+	failing := func(err error) turn.TurnFn { return turntest.NewScript(turntest.Fail(err)).Turn }
 	tool := func(err error) loop.Tool {
 		return loop.Tool{Name: "work", Timeout: time.Second, Run: func(ctx context.Context, _ loop.Call) (loop.Output, error) {
 			if err != nil {
@@ -66,9 +63,9 @@ func TestHowRunsEnd(t *testing.T) {
 		is      error        // that the error is
 		ends    string       // the class in the record
 	}{
-		"done": {o: loop.Options{Turn: replies(turn.Assistant("Hi."))}, reason: turn.Done},
+		"done": {o: loop.Options{Turn: turntest.NewScript(turntest.Say("Hi.")).Turn}, reason: turn.Done},
 		"a tool's own timeout ends no run": {
-			o:      loop.Options{Turn: replies(call, turn.Assistant("Slow.")), Tools: []loop.Tool{tool(nil)}},
+			o:      loop.Options{Turn: turntest.NewScript(call, turntest.Say("Slow.")).Turn, Tools: []loop.Tool{tool(nil)}},
 			reason: turn.Done,
 		},
 		"a model's own timeout is the model's": {
@@ -86,11 +83,11 @@ func TestHowRunsEnd(t *testing.T) {
 			o: loop.Options{Turn: failing(context.Canceled)}, failure: loop.Model, is: context.Canceled, ends: "model",
 		},
 		"a fatal tool": {
-			o:       loop.Options{Turn: replies(call), Tools: []loop.Tool{tool(loop.Fatal(fmt.Errorf("opening: %w", fs.ErrNotExist)))}},
+			o:       loop.Options{Turn: turntest.NewScript(call).Turn, Tools: []loop.Tool{tool(loop.Fatal(fmt.Errorf("opening: %w", fs.ErrNotExist)))}},
 			failure: loop.ToolFault, is: fs.ErrNotExist, ends: "tool",
 		},
 		"a fatal tool, wrapped": {
-			o:       loop.Options{Turn: replies(call), Tools: []loop.Tool{tool(fmt.Errorf("in a tool: %w", loop.Fatal(fs.ErrNotExist)))}},
+			o:       loop.Options{Turn: turntest.NewScript(call).Turn, Tools: []loop.Tool{tool(fmt.Errorf("in a tool: %w", loop.Fatal(fs.ErrNotExist)))}},
 			failure: loop.ToolFault, is: fs.ErrNotExist, ends: "tool",
 		},
 		"cancelled": {
@@ -99,7 +96,7 @@ func TestHowRunsEnd(t *testing.T) {
 				c()
 				return ctx, c
 			},
-			o:      loop.Options{Turn: replies()},
+			o:      loop.Options{Turn: turntest.NewScript().Turn},
 			reason: turn.Aborted, cause: context.Canceled, ends: "cancelled",
 		},
 		"cancelled for a cause": {
@@ -108,7 +105,7 @@ func TestHowRunsEnd(t *testing.T) {
 				c(pressed)
 				return ctx, func() {}
 			},
-			o:      loop.Options{Turn: replies()},
+			o:      loop.Options{Turn: turntest.NewScript().Turn},
 			reason: turn.Aborted, cause: pressed, ends: "cancelled",
 		},
 		"cancelled for a cause that is a deadline": {
@@ -117,34 +114,34 @@ func TestHowRunsEnd(t *testing.T) {
 				c(context.DeadlineExceeded)
 				return ctx, func() {}
 			},
-			o:      loop.Options{Turn: replies()},
+			o:      loop.Options{Turn: turntest.NewScript().Turn},
 			reason: turn.Aborted, cause: context.DeadlineExceeded, ends: "cancelled",
 		},
 		"out of time": {
 			ctx: func(ctx context.Context) (context.Context, context.CancelFunc) {
 				return context.WithTimeout(ctx, time.Millisecond)
 			},
-			o:      loop.Options{Turn: replies(call), Tools: []loop.Tool{tool(nil)}},
+			o:      loop.Options{Turn: turntest.NewScript(call).Turn, Tools: []loop.Tool{tool(nil)}},
 			reason: turn.Deadline, failure: loop.TimedOut, is: context.DeadlineExceeded, cause: context.DeadlineExceeded, ends: "timed_out",
 		},
 		"out of time, for a cause": {
 			ctx: func(ctx context.Context) (context.Context, context.CancelFunc) {
 				return context.WithTimeoutCause(ctx, time.Millisecond, pressed)
 			},
-			o:      loop.Options{Turn: replies(call), Tools: []loop.Tool{tool(nil)}},
+			o:      loop.Options{Turn: turntest.NewScript(call).Turn, Tools: []loop.Tool{tool(nil)}},
 			reason: turn.Deadline, failure: loop.TimedOut, is: context.DeadlineExceeded, cause: pressed, ends: "timed_out",
 		},
 		"stopped by the host": {
-			o:      loop.Options{Turn: replies(), ShouldStop: func(trajectory.State) error { return pressed }},
+			o:      loop.Options{Turn: turntest.NewScript().Turn, ShouldStop: func(trajectory.State) error { return pressed }},
 			reason: turn.Aborted, cause: pressed, ends: "cancelled",
 		},
 		"a batch that fails": {
-			o: loop.Options{Turn: replies(call), Tools: []loop.Tool{tool(nil)},
+			o: loop.Options{Turn: turntest.NewScript(call).Turn, Tools: []loop.Tool{tool(nil)},
 				Batch: func(context.Context, []loop.Call) ([]loop.Outcome, error) { return nil, fs.ErrClosed }},
 			failure: loop.ToolFault, is: fs.ErrClosed, ends: "tool",
 		},
 		"a hook's message that cannot be": {
-			o:       loop.Options{Turn: replies(), Inbox: func() []turn.TranscriptMessage { return []turn.TranscriptMessage{turn.ToolResult("x", "")} }},
+			o:       loop.Options{Turn: turntest.NewScript().Turn, Inbox: func() []turn.TranscriptMessage { return []turn.TranscriptMessage{turn.ToolResult("x", "")} }},
 			failure: loop.Invalid, ends: "invalid",
 		},
 	} {

@@ -15,6 +15,7 @@ import (
 	"github.com/pawl-dev/pawl/stats"
 	"github.com/pawl-dev/pawl/trajectory"
 	"github.com/pawl-dev/pawl/turn"
+	"github.com/pawl-dev/pawl/turn/turntest"
 )
 
 // nested is a run of a given depth: each run calls its tool calls times in one
@@ -116,7 +117,7 @@ func TestChildRunsThatEndInEveryWay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var end trajectory.CallEnd
-				o := loop.Options{Turn: replies(turn.Assistant("", turn.Call{ID: "a", Name: "agent"}), turn.Assistant("done"))}
+				o := loop.Options{Turn: turntest.NewScript(turntest.Say("", turn.Call{ID: "a", Name: "agent"}), turntest.Say("done")).Turn}
 				o.Tools = []loop.Tool{{Name: "agent", Run: func(ctx context.Context, _ loop.Call) (loop.Output, error) {
 					if c.within > 0 {
 						var cancel context.CancelFunc
@@ -151,9 +152,9 @@ func TestChildRunsThatEndInEveryWay(t *testing.T) {
 // on as it is: the host said so, and errors.Is finds the cause through both.
 func TestChildsFatalErrorHandedOn(t *testing.T) {
 	gone := errors.New("the database is gone")
-	inner := loop.Options{Turn: replies(turn.Assistant("", turn.Call{ID: "x", Name: "db"})),
+	inner := loop.Options{Turn: turntest.NewScript(turntest.Say("", turn.Call{ID: "x", Name: "db"})).Turn,
 		Tools: []loop.Tool{{Name: "db", Run: func(context.Context, loop.Call) (loop.Output, error) { return loop.Output{}, loop.Fatal(gone) }}}}
-	outer := loop.Options{Turn: replies(turn.Assistant("", turn.Call{ID: "a", Name: "agent"})),
+	outer := loop.Options{Turn: turntest.NewScript(turntest.Say("", turn.Call{ID: "a", Name: "agent"})).Turn,
 		Tools: []loop.Tool{{Name: "agent", Run: func(ctx context.Context, _ loop.Call) (loop.Output, error) {
 			_, err := loop.RunToolLoop(ctx, []turn.TranscriptMessage{turn.User("Go.")}, inner)
 			return loop.Output{}, err
@@ -169,7 +170,7 @@ func TestChildsFatalErrorHandedOn(t *testing.T) {
 // the total, and is counted once when the call goes on and ends.
 func TestChildThatWaits(t *testing.T) {
 	usage := turn.Usage{InputTokens: 10, OutputTokens: 1}
-	childModel := replies(turn.Assistant("", turn.Call{ID: "q", Name: "ask"}), turn.Assistant("eight it is"))
+	childModel := turntest.NewScript(turntest.Say("", turn.Call{ID: "q", Name: "ask"}), turntest.Say("eight it is")).Turn
 	child := loop.Options{
 		Turn: func(ctx context.Context, m []turn.TranscriptMessage, d []turn.WireToolDefinition) (turn.ModelTurnResult, error) {
 			r, err := childModel(ctx, m, d)
@@ -181,7 +182,7 @@ func TestChildThatWaits(t *testing.T) {
 		}}},
 	}
 	var entries []trajectory.Event
-	o := loop.Options{Turn: replies(turn.Assistant("", turn.Call{ID: "a", Name: "agent"}), turn.Assistant("done"))}
+	o := loop.Options{Turn: turntest.NewScript(turntest.Say("", turn.Call{ID: "a", Name: "agent"}), turntest.Say("done")).Turn}
 	o.Record = func(e trajectory.Event) error { entries = append(entries, e); return nil }
 	child.Record = o.Record
 	o.Tools = []loop.Tool{{Name: "agent", Run: func(ctx context.Context, c loop.Call) (loop.Output, error) {

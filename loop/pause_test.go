@@ -11,6 +11,7 @@ import (
 	"github.com/pawl-dev/pawl/loop"
 	"github.com/pawl-dev/pawl/trajectory"
 	"github.com/pawl-dev/pawl/turn"
+	"github.com/pawl-dev/pawl/turn/turntest"
 )
 
 // desk is a host that keeps its run as JSON between the replies.
@@ -55,8 +56,8 @@ func refused(t *testing.T, err error, says string) {
 func TestALateApprovalAndAnIDThatCameAgain(t *testing.T) {
 	var paid []string
 	d := &desk{t: t, o: loop.Options{
-		Turn: replies(turn.Assistant("", turn.Call{ID: "call_0", Name: "pay", Arguments: `{"n":1}`}),
-			turn.Assistant("", turn.Call{ID: "call_0", Name: "pay", Arguments: `{"n":999}`}), turn.Assistant("Paid.")),
+		Turn: turntest.NewScript(turntest.Say("", turn.Call{ID: "call_0", Name: "pay", Arguments: `{"n":1}`}),
+			turntest.Say("", turn.Call{ID: "call_0", Name: "pay", Arguments: `{"n":999}`}), turntest.Say("Paid.")).Turn,
 		Tools: []loop.Tool{{Name: "pay", Approval: func(loop.Call) string { return "May I?" },
 			Run: func(_ context.Context, c loop.Call) (loop.Output, error) {
 				paid = append(paid, c.Arguments)
@@ -76,7 +77,7 @@ func TestALateApprovalAndAnIDThatCameAgain(t *testing.T) {
 
 func TestALateAnswerAndAToolThatAsksAgain(t *testing.T) {
 	d := &desk{t: t, o: loop.Options{
-		Turn: replies(turn.Assistant("", turn.Call{ID: "a", Name: "book", Arguments: `{}`}), turn.Assistant("Booked.")),
+		Turn: turntest.NewScript(turntest.Say("", turn.Call{ID: "a", Name: "book", Arguments: `{}`}), turntest.Say("Booked.")).Turn,
 		Tools: []loop.Tool{{Name: "book", Run: func(_ context.Context, c loop.Call) (loop.Output, error) {
 			said := ""
 			if c.Resume != nil {
@@ -125,7 +126,7 @@ func family(t *testing.T, removed *int) *desk {
 		},
 	}
 	d := &desk{t: t, o: loop.Options{
-		Turn:  replies(turn.Assistant("", turn.Call{ID: "p", Name: "delegate", Arguments: `{"task":"Clean up."}`}), turn.Assistant("All done.")),
+		Turn:  turntest.NewScript(turntest.Say("", turn.Call{ID: "p", Name: "delegate", Arguments: `{"task":"Clean up."}`}), turntest.Say("All done.")).Turn,
 		Tools: []loop.Tool{loop.NewSubAgent(loop.Tool{Name: "delegate"}, "", child)},
 	}}
 	require.NoError(t, d.run(turn.User("Go.")))
@@ -202,7 +203,7 @@ func roles(messages turn.Transcript) (out []string) {
 func TestTheSameApprovalAtTheSameMoment(t *testing.T) {
 	ran := 0
 	d := &desk{t: t, o: loop.Options{
-		Turn:  replies(turn.Assistant("", turn.Call{ID: "a", Name: "rm", Arguments: `{}`}), turn.Assistant("Removed.")),
+		Turn:  turntest.NewScript(turntest.Say("", turn.Call{ID: "a", Name: "rm", Arguments: `{}`}), turntest.Say("Removed.")).Turn,
 		Tools: []loop.Tool{{Name: "rm", Approval: func(loop.Call) string { return "May I?" }, Run: func(context.Context, loop.Call) (loop.Output, error) { ran++; return loop.Text("removed"), nil }}},
 	}}
 	require.NoError(t, d.run(turn.User("Go.")))
@@ -237,7 +238,7 @@ func TestAPausedCallAndAToolThatChanged(t *testing.T) {
 		N string `json:"n"`
 	}
 	d := &desk{t: t, o: loop.Options{
-		Turn: replies(turn.Assistant("", turn.Call{ID: "a", Name: "book", Arguments: `{"n":1}`}), turn.Assistant("Hm.")),
+		Turn: turntest.NewScript(turntest.Say("", turn.Call{ID: "a", Name: "book", Arguments: `{"n":1}`}), turntest.Say("Hm.")).Turn,
 		Tools: []loop.Tool{loop.NewTool(loop.Tool{Name: "book"}, func(context.Context, before) (string, error) {
 			return "", loop.WaitForReply("Inside?").Saving(1)
 		})},

@@ -280,7 +280,7 @@ func (r *telling) check(res loop.Result, err error) {
 	var recorder *loop.RecorderError
 	switch {
 	case errors.As(err, &invalid) && r.times == 0:
-		require.Zero(t, r.asked)
+		require.Empty(t, r.replying.Asked())
 		return
 	}
 	require.NoError(t, turn.Check(res.Messages))

@@ -140,7 +140,8 @@ func (r *run) turns() *ending {
 
 // answered ends a run over a transcript that ends in a plain reply: there is
 // nothing to ask the model, so resuming a finished run is harmless. A last word
-// at a limit is no such reply: the work may go on.
+// at a limit is no such reply: the work may go on. Nor does one end the run where
+// the process died before anybody was asked whether it does.
 func (r *run) answered() *ending {
 	messages := r.fold.Messages()
 	last := messages[len(messages)-1]
@@ -151,8 +152,20 @@ func (r *run) answered() *ending {
 		return nil
 	case r.fold.State().LastWord:
 		return r.deliver("FinalTurn", turn.Transcript{turn.User(textGoOn)})
+	case !r.o.From.Ended && r.o.From.Stats.Turns > 0 && len(r.begin) == 0:
+		r.res.Last = replyOf(last, r.o.From.LastUsage)
+		return r.wouldEnd()
 	}
 	return &ending{reason: turn.Done}
+}
+
+// replyOf is as much of a recorded reply as the transcript holds.
+func replyOf(m turn.TranscriptMessage, usage turn.Usage) (reply turn.ModelTurnResult) {
+	if data, err := turn.MessageJSON(m); err == nil {
+		_ = reply.Message.UnmarshalJSON(data) // it was a reply once
+	}
+	reply.Usage = usage
+	return reply
 }
 
 // mayAsk is what keeps the model from being asked again.

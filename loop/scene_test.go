@@ -9,6 +9,7 @@ import (
 
 	"github.com/pawl-dev/pawl/loop"
 	"github.com/pawl-dev/pawl/turn"
+	"github.com/pawl-dev/pawl/turn/turntest"
 )
 
 // scene is one run as a script tells it: what the host gives, what the model
@@ -58,11 +59,11 @@ type scene struct {
 	tools    []toolLine
 	exactly  bool // the script names the tools
 	messages []turn.TranscriptMessage
-	model    []modelLine
+	model    []turntest.Reply
 	acts     map[string][]act
 	replies  map[string]loop.Reply
 
-	summaries []modelLine
+	summaries []turntest.Reply
 	longRun
 	agents map[string]scene
 
@@ -89,14 +90,6 @@ type toolLine struct {
 	name                               string
 	alone, approval, replaySafe, polls bool
 	timeout                            time.Duration
-}
-
-type modelLine struct {
-	text, refusal, finish, fails string
-	calls                        []turn.Call
-	usage                        turn.Usage
-	takes                        time.Duration
-	overflows                    bool
 }
 
 // act is what a tool does when it is called.
@@ -191,10 +184,10 @@ func (r *sceneReader) line(word, rest string) error {
 		r.messages = append(r.messages, turn.ToolResult(id, text))
 	case "model":
 		r.under = "model"
-		r.model = append(r.model, modelLine{text: rest})
+		r.model = append(r.model, says(rest))
 	case "summary":
 		r.under = "summary"
-		r.summaries = append(r.summaries, modelLine{text: rest})
+		r.summaries = append(r.summaries, says(rest))
 	case "call", "usage", "finish", "takes", "fails", "refuses", "times", "overflows", "cost":
 		return r.detail(word, rest)
 	case "tool":
@@ -210,6 +203,11 @@ func (r *sceneReader) line(word, rest string) error {
 		return r.event(word, rest)
 	}
 	return nil
+}
+
+// says is a reply without a finish reason, unless a line gives it one.
+func says(text string) turntest.Reply {
+	return turntest.Reply{Result: turn.ModelTurnResult{Message: turn.Assistant(text)}}
 }
 
 // closeSaid puts an earlier reply with its calls among the messages.
@@ -235,21 +233,21 @@ func (r *sceneReader) detail(word, rest string) (err error) {
 	m := &(*under)[len(*under)-1]
 	switch word {
 	case "overflows":
-		m.overflows = true
+		m.Err = turn.ErrContextOverflow
 	case "cost":
 		var c turn.Cost
 		c, err = turn.ParseCents(rest)
-		m.usage.Cost = &c
+		m.Result.Usage.Cost = &c
 	case "usage":
-		return readUsage(rest, &m.usage)
+		return readUsage(rest, &m.Result.Usage)
 	case "finish":
-		m.finish = rest
+		m.Result.Finish = rest
 	case "fails":
-		m.fails = rest
+		m.Err = errors.New(rest)
 	case "refuses":
-		m.refusal = rest
+		m.Result.Message.Refusal = rest
 	case "takes":
-		m.takes, err = time.ParseDuration(rest)
+		m.After, err = time.ParseDuration(rest)
 	case "times":
 		n, err := strconv.Atoi(rest)
 		if err != nil || n < 1 || n > 1000 || len(*under) > 10000 {
@@ -287,7 +285,7 @@ func (r *sceneReader) readCall(rest string) error {
 		r.said = append(r.said, c)
 	case r.under == "model" && len(r.model) > 0:
 		m := &r.model[len(r.model)-1]
-		m.calls = append(m.calls, c)
+		m.Result.Message.ToolCalls = append(m.Result.Message.ToolCalls, turn.Assistant("", c).ToolCalls...)
 	default:
 		return errors.New("stands under no reply")
 	}
@@ -395,6 +393,6 @@ func (r *sceneReader) inferTools() {
 		add(turn.Calls(m))
 	}
 	for _, m := range r.model {
-		add(m.calls)
+		add(turn.Calls(turn.ReplayForm(m.Result.Message)))
 	}
 }

@@ -139,7 +139,8 @@ func (r *telling) longOptions(o *loop.Options) {
 // child tells the runs of an agent. Its tools and replies are its own.
 func (r *telling) child(sc scene) *telling {
 	inner := &story{t: r.t, tools: sc.tools, agents: sc.agents}
-	c := &telling{story: inner, scene: sc, start: r.start, used: map[string]int{}, root: r.root}
+	c := newTelling(inner, sc, r.start)
+	c.root = r.root
 	r.children = append(r.children, c)
 	return c
 }
@@ -152,21 +153,16 @@ func (r *telling) childOptions() loop.Options {
 
 // summarise plays the model that summarises.
 func (r *telling) summarise(ctx context.Context, messages []turn.TranscriptMessage, tools []turn.WireToolDefinition) (turn.ModelTurnResult, error) {
-	r.summed++
 	require.Empty(r.t, tools)
 	r.say(line{agent: agentOf(ctx), what: "ask      for a summary"})
-	if r.summed > len(r.summaries) {
-		r.unsaid = append(r.unsaid, fmt.Sprintf("what the %d. summary is", r.summed))
-		return turn.ModelTurnResult{}, errors.New("the script has no more summaries")
-	}
-	return r.answer(ctx, r.summaries[r.summed-1])
+	return r.ask(ctx, r.summing, messages, tools)
 }
 
 // allTold makes sure that all that a script says came to pass.
 func (r *telling) allTold() {
 	require.Empty(r.t, r.unsaid, "the script does not say")
-	require.Equal(r.t, len(r.model), r.asked, "turns asked for, of those in the script")
-	require.Equal(r.t, len(r.summaries), r.summed, "summaries asked for, of those in the script")
+	require.Zero(r.t, r.replying.Left(), "replies that nobody asked for")
+	require.Zero(r.t, r.summing.Left(), "summaries that nobody asked for")
 	for _, c := range r.children {
 		c.allTold()
 	}

@@ -82,7 +82,7 @@ func FuzzScript(f *testing.F) {
 				continue
 			}
 			for _, m := range sc.model {
-				require.LessOrEqual(t, len(m.calls), len(s.body))
+				require.LessOrEqual(t, len(m.Result.Message.ToolCalls), len(s.body))
 			}
 		}
 	})

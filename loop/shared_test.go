@@ -19,6 +19,7 @@ import (
 	"github.com/pawl-dev/pawl/plan"
 	"github.com/pawl-dev/pawl/trajectory"
 	"github.com/pawl-dev/pawl/turn"
+	"github.com/pawl-dev/pawl/turn/turntest"
 )
 
 // Twenty runs at once share one Options value, its tools and one backing array of
@@ -109,7 +110,7 @@ func TestLateResultsReachNobody(t *testing.T) {
 		}
 		out := loop.Output{Text: "late", Paths: []string{"a"}, Plan: &plan.Plan{Steps: []plan.Step{{Text: "late"}}}}
 		<-release
-		_, err := loop.RunToolLoop(ctx, []turn.TranscriptMessage{turn.User("late child")}, loop.Options{Turn: replies(turn.Assistant("late"))})
+		_, err := loop.RunToolLoop(ctx, []turn.TranscriptMessage{turn.User("late child")}, loop.Options{Turn: turntest.NewScript(turntest.Say("late")).Turn})
 		out.Paths[0], out.Plan.Steps[0].Text = "changed", "changed"
 		return out, err
 	}}
@@ -148,7 +149,7 @@ func TestClockThatJumps(t *testing.T) {
 		jumps := []time.Duration{0, 0, -time.Hour, -time.Hour, 8 * time.Hour, 8 * time.Hour, -time.Hour}
 		n := 0
 		start := time.Now()
-		o := loop.Options{Turn: replies(turn.Assistant("", turn.Call{ID: "a", Name: "f"}), turn.Assistant("done"))}
+		o := loop.Options{Turn: turntest.NewScript(turntest.Say("", turn.Call{ID: "a", Name: "f"}), turntest.Say("done")).Turn}
 		o.Now = func() time.Time {
 			n++
 			return start.Add(jumps[n%len(jumps)])
@@ -169,7 +170,7 @@ func TestClockThatJumps(t *testing.T) {
 func TestWhatATalkingToolSays(t *testing.T) {
 	for name, pause := range map[string]error{"call.end": nil, "suspend": loop.WaitForReply("?")} {
 		var types []string
-		o := loop.Options{Turn: replies(turn.Assistant("", turn.Call{ID: "a", Name: "f"}), turn.Assistant("done"))}
+		o := loop.Options{Turn: turntest.NewScript(turntest.Say("", turn.Call{ID: "a", Name: "f"}), turntest.Say("done")).Turn}
 		o.Record = func(e trajectory.Event) error { types = append(types, e.Body.Type()); return nil }
 		o.Tools = []loop.Tool{{Name: "f", Run: func(context.Context, loop.Call) (loop.Output, error) {
 			return loop.Output{Plan: &plan.Plan{}, Events: []trajectory.Custom{{Name: "x.test.one"}, {Name: "x.test.two"}}}, pause
@@ -184,7 +185,7 @@ func TestWhatATalkingToolSays(t *testing.T) {
 // Of two plans in one batch the later call's stands, also when it finished first.
 func TestTheLaterCallsPlanStands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o := loop.Options{Turn: replies(turn.Assistant("", turn.Call{ID: "a", Name: "f", Arguments: `{"d":30}`}, turn.Call{ID: "b", Name: "f", Arguments: `{"d":10}`}), turn.Assistant("done"))}
+		o := loop.Options{Turn: turntest.NewScript(turntest.Say("", turn.Call{ID: "a", Name: "f", Arguments: `{"d":30}`}, turn.Call{ID: "b", Name: "f", Arguments: `{"d":10}`}), turntest.Say("done")).Turn}
 		o.Tools = []loop.Tool{loop.NewTool(loop.Tool{Name: "f"}, func(ctx context.Context, in struct {
 			D int `json:"d"`
 		}) (loop.Output, error) {
@@ -225,7 +226,7 @@ func TestOutcomeCrossesAsJSON(t *testing.T) {
 func runThrough(t *testing.T, run func(context.Context, loop.Call) (loop.Output, error), cross func(loop.Outcome) loop.Outcome) string {
 	tool := loop.Tool{Name: "f", Run: run}
 	res, err := loop.RunToolLoop(t.Context(), []turn.TranscriptMessage{turn.User("Go.")}, loop.Options{
-		Turn:  replies(turn.Assistant("", turn.Call{ID: "a", Name: "f"}), turn.Assistant("done")),
+		Turn:  turntest.NewScript(turntest.Say("", turn.Call{ID: "a", Name: "f"}), turntest.Say("done")).Turn,
 		Tools: []loop.Tool{tool},
 		Batch: func(ctx context.Context, calls []loop.Call) ([]loop.Outcome, error) {
 			o := tool.Do(ctx, throughJSON(t, calls[0]))
@@ -243,7 +244,7 @@ func fatalThrough(t *testing.T, cross func(loop.Outcome) loop.Outcome) (loop.Res
 		return loop.Output{}, loop.Fatal(errors.New("the end"))
 	}}
 	return loop.RunToolLoop(t.Context(), []turn.TranscriptMessage{turn.User("Go.")}, loop.Options{
-		Turn: replies(turn.Assistant("", turn.Call{ID: "a", Name: "f"})), Tools: []loop.Tool{tool},
+		Turn: turntest.NewScript(turntest.Say("", turn.Call{ID: "a", Name: "f"})).Turn, Tools: []loop.Tool{tool},
 		Batch: func(ctx context.Context, calls []loop.Call) ([]loop.Outcome, error) {
 			return []loop.Outcome{cross(tool.Do(ctx, calls[0]))}, nil
 		},

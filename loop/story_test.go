@@ -18,6 +18,7 @@ import (
 	"github.com/pawl-dev/pawl/loop"
 	"github.com/pawl-dev/pawl/trajectory"
 	"github.com/pawl-dev/pawl/turn"
+	"github.com/pawl-dev/pawl/turn/turntest"
 )
 
 // story is a script being told: what the runs so far left.
@@ -55,7 +56,6 @@ type telling struct {
 	root    *telling // of the run that nobody started
 	saying  sync.Mutex
 	lines   []line
-	asked   int
 	mu      sync.Mutex     // guards what tools write
 	used    map[string]int // acts, by the word that named them
 	ran     []string       // ids of the calls whose tools ran
@@ -64,16 +64,21 @@ type telling struct {
 	times   int            // Record was called
 	unsaid  []string       // what the script has no line for
 
-	summed   int // summaries asked for
-	children []*telling
+	replying, summing *turntest.Script // what the models say
+	children          []*telling
+}
+
+func newTelling(s *story, sc scene, start time.Time) *telling {
+	return &telling{story: s, scene: sc, start: start, used: map[string]int{},
+		replying: turntest.NewScript(sc.model...), summing: turntest.NewScript(sc.summaries...)}
 }
 
 // tell runs one scene and returns what is to be read of it.
 func (s *story) tell(sc scene) (events, transcript, result string) {
 	s.carryOn(sc)
 	messages := append(slices.Clip(s.messages), sc.messages...)
-	r := &telling{story: s, scene: sc, start: time.Now(), used: map[string]int{}, past: len(s.entries)}
-	r.root = r
+	r := newTelling(s, sc, time.Now())
+	r.root, r.past = r, len(s.entries)
 	ctx, cancel := r.context()
 	defer cancel()
 	before := bytesOf(s.t, messages)
@@ -241,22 +246,28 @@ func (r *telling) record(e trajectory.Event) error {
 }
 
 // turn plays the model.
-func (r *telling) turn(ctx context.Context, messages []turn.TranscriptMessage, _ []turn.WireToolDefinition) (turn.ModelTurnResult, error) {
+func (r *telling) turn(ctx context.Context, messages []turn.TranscriptMessage, tools []turn.WireToolDefinition) (turn.ModelTurnResult, error) {
 	r.say(line{agent: agentOf(ctx), what: fmt.Sprintf("ask      %s", count(len(messages), "message"))})
+	if err := turn.Check(messages); err != nil || len(turn.OpenCalls(messages)) > 0 {
+		r.miss(fmt.Sprintf("a question that a strict server takes: %v", err))
+	}
+	return r.ask(ctx, r.replying, messages, tools)
+}
+
+// ask hands a question to the script of what the model replies.
+func (r *telling) ask(ctx context.Context, script *turntest.Script, messages []turn.TranscriptMessage, tools []turn.WireToolDefinition) (turn.ModelTurnResult, error) {
+	reply, err := script.Turn(ctx, messages, tools)
+	if errors.Is(err, turntest.ErrExhausted) {
+		r.miss(err.Error())
+	}
+	return reply, err
+}
+
+// miss notes what the script does not say.
+func (r *telling) miss(what string) {
 	r.root.saying.Lock()
 	defer r.root.saying.Unlock()
-	r.asked++
-	if err := turn.Check(messages); err != nil || len(turn.OpenCalls(messages)) > 0 {
-		r.unsaid = append(r.unsaid, fmt.Sprintf("a question that a strict server takes: %v", err))
-	}
-	if r.asked > len(r.model) {
-		r.unsaid = append(r.unsaid, fmt.Sprintf("what the model replies the %d. time", r.asked))
-		return turn.ModelTurnResult{}, errors.New("the script has no more replies")
-	}
-	m := r.model[r.asked-1]
-	r.root.saying.Unlock()
-	defer r.root.saying.Lock()
-	return r.answer(ctx, m)
+	r.unsaid = append(r.unsaid, what)
 }
 
 // agentOf is the name of a child run that asks.
@@ -265,23 +276,6 @@ func agentOf(ctx context.Context) string {
 		return trajectory.AgentName(c.Turn, c.ID)
 	}
 	return ""
-}
-
-func (r *telling) answer(ctx context.Context, m modelLine) (turn.ModelTurnResult, error) {
-	select {
-	case <-time.After(m.takes):
-	case <-ctx.Done():
-		return turn.ModelTurnResult{Message: turn.Assistant(m.text), Usage: m.usage}, ctx.Err()
-	}
-	reply := turn.ModelTurnResult{Message: turn.Assistant(m.text, m.calls...), Usage: m.usage, Finish: m.finish}
-	reply.Message.Refusal = m.refusal
-	if m.overflows {
-		return reply, turn.ErrContextOverflow
-	}
-	if m.fails != "" {
-		return reply, errors.New(m.fails)
-	}
-	return reply, nil
 }
 
 func (r *telling) tool(t toolLine) loop.Tool {

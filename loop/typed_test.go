@@ -12,6 +12,7 @@ import (
 	"github.com/pawl-dev/pawl/loop"
 	"github.com/pawl-dev/pawl/trajectory"
 	"github.com/pawl-dev/pawl/turn"
+	"github.com/pawl-dev/pawl/turn/turntest"
 )
 
 type editIn struct {
@@ -59,7 +60,7 @@ func TestTypedToolKeepsAGivenSchema(t *testing.T) {
 func callOnce(t *testing.T, tool loop.Tool, arguments string) (text string, status trajectory.Status, res loop.Result) {
 	t.Helper()
 	o := loop.Options{Tools: []loop.Tool{tool}}
-	o.Turn = replies(turn.Assistant("", turn.Call{ID: "a", Name: tool.Name, Arguments: arguments}), turn.Assistant("done"))
+	o.Turn = turntest.NewScript(turntest.Say("", turn.Call{ID: "a", Name: tool.Name, Arguments: arguments}), turntest.Say("done")).Turn
 	o.Record = func(e trajectory.Event) error {
 		if b, ok := e.Body.(trajectory.CallEnd); ok {
 			text, status = turn.Text(b.Message), b.Status
@@ -69,18 +70,6 @@ func callOnce(t *testing.T, tool loop.Tool, arguments string) (text string, stat
 	res, err := loop.RunToolLoop(t.Context(), []turn.TranscriptMessage{turn.User("Go.")}, o)
 	require.NoError(t, err)
 	return text, status, res
-}
-
-// replies is a model that says these things in turn.
-func replies(messages ...turn.AssistantTurnMessage) turn.TurnFn {
-	n := 0
-	return func(context.Context, []turn.TranscriptMessage, []turn.WireToolDefinition) (turn.ModelTurnResult, error) {
-		if n == len(messages) {
-			return turn.ModelTurnResult{}, errors.New("the model was asked once more than it has replies")
-		}
-		n++
-		return turn.ModelTurnResult{Message: messages[n-1]}, nil
-	}
 }
 
 // moody panics or refuses when it is read.
@@ -186,7 +175,7 @@ func TestTypedToolsThatCannotBe(t *testing.T) {
 		"schema: unexpected end":      loop.NewTool(loop.Tool{Name: "x", Schema: []byte(`{"type":`)}, func(context.Context, struct{}) (string, error) { return "", nil }),
 		`schema: the type is missing`: loop.NewTool(loop.Tool{Name: "x", Schema: []byte(`{}`)}, func(context.Context, struct{}) (string, error) { return "", nil }),
 	} {
-		_, err := loop.RunToolLoop(t.Context(), []turn.TranscriptMessage{turn.User("Go.")}, loop.Options{Turn: replies(), Tools: []loop.Tool{tool}})
+		_, err := loop.RunToolLoop(t.Context(), []turn.TranscriptMessage{turn.User("Go.")}, loop.Options{Turn: turntest.NewScript().Turn, Tools: []loop.Tool{tool}})
 		require.ErrorContains(t, err, want)
 		require.ErrorContains(t, err, "loop: Tools[0] (x): ")
 		require.Zero(t, tool.Definition())

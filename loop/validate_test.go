@@ -13,6 +13,7 @@ import (
 	"github.com/pawl-dev/pawl/stats"
 	"github.com/pawl-dev/pawl/trajectory"
 	"github.com/pawl-dev/pawl/turn"
+	"github.com/pawl-dev/pawl/turn/turntest"
 )
 
 // Whatever cannot be run is one error that names the field, before any effect:
@@ -111,7 +112,7 @@ func TestOptionsAreCheckedFirst(t *testing.T) {
 
 // Of several wrong replies the same one is named every time.
 func TestTheSameMistakeGivesTheSameError(t *testing.T) {
-	o := loop.Options{Turn: replies(), Replies: map[string]loop.Reply{}}
+	o := loop.Options{Turn: turntest.NewScript().Turn, Replies: map[string]loop.Reply{}}
 	for _, id := range []string{"d", "b", "a", "e", "c"} {
 		o.Replies[id] = loop.Approve()
 	}

@@ -66,6 +66,12 @@ func suspended(turn int, id string, wait trajectory.Wait) trajectory.Event {
 	return entry(trajectory.Suspend{Call: call(id), Turn: turn, Suspension: trajectory.Suspension{For: wait}, Duration: time.Millisecond})
 }
 
+func foldFrom(messages []turn.TranscriptMessage, s trajectory.State) *trajectory.Fold {
+	f := new(trajectory.Fold)
+	f.Resume(messages, s)
+	return f
+}
+
 func resumed(turn int, id string, kind trajectory.ReplyKind) trajectory.Event {
 	return entry(trajectory.CallStart{Call: call(id), Turn: turn, Approved: kind == trajectory.ReplyApprove, Reply: &trajectory.Reply{Kind: kind}})
 }
@@ -285,7 +291,7 @@ func TestFoldOfChildRuns(t *testing.T) {
 	require.Equal(t, s, f.State(), "what comes late counts no more")
 
 	require.Equal(t, s.Total(), f.Spent())
-	require.Equal(t, stats.EmptyRunStats(), trajectory.NewFold(f.Messages(), s).Spent())
+	require.Equal(t, stats.EmptyRunStats(), foldFrom(f.Messages(), s).Spent())
 }
 
 // A child that waits for its own child has spent what that spent: it counts before
@@ -297,7 +303,7 @@ func TestSpentWhileAChildWaits(t *testing.T) {
 	add(t, &f, replied(calling("x")), started(1, "x"),
 		entry(trajectory.Suspend{Call: call("x"), Turn: 1, Suspension: trajectory.Suspension{For: trajectory.ForReply}, Children: spent}))
 	require.EqualValues(t, 3, f.Spent().Turns)
-	later := trajectory.NewFold(f.Messages(), f.State())
+	later := foldFrom(f.Messages(), f.State())
 	add(t, later, entry(trajectory.CallStart{Call: call("x"), Turn: 1, Again: true}),
 		entry(trajectory.CallEnd{Call: call("x"), Turn: 1, Status: trajectory.OK, Message: turn.ToolResult("x", ""), Children: more}))
 	require.EqualValues(t, 1, later.Spent().Turns)

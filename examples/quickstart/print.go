@@ -68,6 +68,10 @@ func (p *printer) record(e trajectory.Event) error {
 	case trajectory.CallEnd:
 		p.callEnd(b)
 	case trajectory.Compact:
+		if b.Failed != "" {
+			p.printf("\n  ~  There is less room, and making some failed: %s\n", b.Failed)
+			break
+		}
 		p.printf("\n  ~  %d messages are now a summary of them, to make room (%d tokens in, %d out).\n", b.Drop, b.Spend.InputTokens, b.Spend.OutputTokens)
 	case trajectory.PlanChange:
 		p.plan(b.Plan)

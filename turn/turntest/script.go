@@ -15,12 +15,14 @@ import (
 // than it has replies.
 var ErrExhausted = errors.New("the script has no more replies")
 
-// Reply is one answer of a script. Err may stand beside a result, as it may for
-// any TurnFn.
+// Reply is one answer of a script: what [Say] or [Fail] made, or any result, with
+// an error beside it or not, as it may be for any TurnFn.
 type Reply struct {
 	Result turn.ModelTurnResult
 	Err    error
-	After  time.Duration // how long the model takes; a context that ends meanwhile ends it
+	// After is how long the model takes. A context that ends meanwhile ends it: what
+	// comes then is its error, and beside it the text without the calls, and the usage.
+	After time.Duration
 }
 
 // Say is a reply of text and calls, with neither usage nor timings.
@@ -34,6 +36,19 @@ func Say(text string, calls ...turn.Call) Reply {
 
 // Fail is a reply that is an error.
 func Fail(err error) Reply { return Reply{Err: err} }
+
+// Spending is the reply with a usage, for a test of totals or of a budget.
+func (r Reply) Spending(input, output int64) Reply {
+	r.Result.Usage.InputTokens, r.Result.Usage.OutputTokens = input, output
+	return r
+}
+
+// Taking is the reply after so long, for a test of a deadline. In a bubble of
+// testing/synctest it takes no time at all.
+func (r Reply) Taking(d time.Duration) Reply {
+	r.After = d
+	return r
+}
 
 // Request is what a script was asked.
 type Request struct {
@@ -67,7 +82,7 @@ func (s *Script) Turn(ctx context.Context, messages []turn.TranscriptMessage, to
 		defer timer.Stop()
 		select {
 		case <-ctx.Done():
-			return turn.ModelTurnResult{}, ctx.Err()
+			return turn.ModelTurnResult{Message: turn.Assistant(reply.Result.Message.Content), Usage: reply.Result.Usage}, ctx.Err()
 		case <-timer.C:
 		}
 	}

@@ -124,11 +124,12 @@ func TestScript(t *testing.T) {
 	require.Len(t, asked[1].Messages, len(conversation()))
 
 	synctest.Test(t, func(t *testing.T) {
-		s := NewScript(Reply{After: time.Minute}, Say("hi"))
+		s := NewScript(Say("hm", turn.Call{ID: "a", Name: "f"}).Spending(5, 2).Taking(time.Minute), Say("hi"))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err := s.Turn(ctx, nil, nil)
+		res, err := s.Turn(ctx, nil, nil)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Equal(t, turn.ModelTurnResult{Message: turn.Assistant("hm"), Usage: turn.Usage{InputTokens: 5, OutputTokens: 2}}, res, "what was heard until then, but no call")
 		_, err = s.Turn(ctx, nil, nil)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Equal(t, 1, s.Left(), "a context that is done before uses no reply")
