@@ -15,7 +15,36 @@
 // # Scripting one
 //
 // [Script] answers with what it was given, in order, and remembers what it was
-// asked. It keeps the contract itself.
+// asked. It keeps the contract itself, so an agent is tested without a model:
+//
+//	func TestTellsTheTime(t *testing.T) {
+//		s := turntest.NewScript(
+//			turntest.Say("I'll look.", turn.Call{ID: "a", Name: "clock"}).Spending(40, 9),
+//			turntest.Say("It is noon."),
+//		)
+//		res, err := loop.RunToolLoop(t.Context(), []turn.TranscriptMessage{turn.User("What time is it?")},
+//			loop.Options{Turn: s.Turn, Tools: []loop.Tool{clock}})
+//		if err != nil || res.Text() != "It is noon." || s.Left() != 0 {
+//			t.Errorf("%q, %v, %d replies left", res.Text(), err, s.Left())
+//		}
+//		if got := turn.Text(s.Asked()[1].Messages[2]); got != "12:00" {
+//			t.Errorf("the model was given %q as the tool's result", got)
+//		}
+//	}
+//
+// [Say] sets the finish reason too, and no usage: [Reply.Spending] adds that. In
+// testing/synctest, [Reply.Taking] and tools that sleep take no time, and every
+// duration of a run is exact:
+//
+//	synctest.Test(t, func(t *testing.T) {
+//		s := turntest.NewScript(turntest.Say("", turn.Call{ID: "a", Name: "sleep"}).Taking(time.Second), turntest.Say("Done."))
+//		sleep := loop.Tool{Name: "sleep", Run: func(context.Context, loop.Call) (loop.Output, error) {
+//			time.Sleep(time.Minute)
+//			return loop.Text(""), nil
+//		}}
+//		res, err := loop.RunToolLoop(t.Context(), messages, loop.Options{Turn: s.Turn, Tools: []loop.Tool{sleep}})
+//		fmt.Println(res.Stats.ModelTime, res.Stats.ToolTime, err) // 1s 1m0s <nil>
+//	})
 package turntest
 
 import (
