@@ -6,14 +6,33 @@
 //	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 //		return err
 //	}
-//	fmt.Println(past.Assessment.Because)
+//	fmt.Println(past.Assessment.Because) // 1 of 2 planned steps is not done; the next is “mend the imports”.
+//
+// # How to carry on
 //
 // The first run and every later one are then the same code: past.Messages are the
 // messages, past.State is where the loop begins, past.Tail is where the writer goes
-// on. For a file that does not exist yet all three are zero, as for a new session.
+// on. For a file that does not exist yet all three are zero, as for a new session, and
+// the host puts in the first message:
+//
+//	session := trajectory.NewWriter(file, trajectory.Header{Title: "rename"}, past.Tail)
+//	res, err := loop.RunToolLoop(ctx, past.Messages, loop.Options{Turn: model, From: past.State, Record: session.Append})
+//
+// # Whether to carry on
+//
+// [Assess] looks at the plan, at calls that nobody answered, and at how the last run
+// ended; [Unfinished] says what it found, in words to show, and what could be sent.
+// It sends nothing. [List] does this for every session of a directory.
+//
+// # What damage costs
 //
 // Reading never writes. Damage costs the damaged lines and nothing else, and is
 // reported in Problems.
+//
+// # What else wants to know
+//
+// Whatever follows a run by its entries, such as the watch of package progress, is
+// handed those of the past while they are read: see the observers of [ReadPast].
 //
 // # One writer at a time
 //

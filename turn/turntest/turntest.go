@@ -1,21 +1,38 @@
-// Package turntest checks that a [turn.TurnFn] keeps its contract, and has a
-// scripted one for tests that need a model without a model.
+// Package turntest plays the model in tests, and checks that a [turn.TurnFn] keeps
+// its contract.
+//
+//	model := turntest.NewScript(turntest.Say("It is noon."))
+//	reply, err := model.Turn(ctx, []turn.TranscriptMessage{turn.User("What time is it?")}, nil)
+//	fmt.Println(reply.Message.Content, err) // It is noon. <nil>
+//
+// # Testing an agent without a model
+//
+// A [Script] answers with what it was given, in order, and remembers what it was
+// asked. Its method Turn is the model of the run under test:
+//
+//	model := turntest.NewScript(
+//		turntest.Say("I'll look.", turn.Call{ID: "a", Name: "clock"}),
+//		turntest.Say("It is noon."),
+//	)
+//	res, err := loop.RunToolLoop(ctx, messages, loop.Options{Turn: model.Turn, Tools: tools})
+//
+// What the agent did shows in the result, what it asked in model.Asked, and that it
+// asked all it was meant to in model.Left. An agent that asks once more than that
+// gets an error that says what it asked. Replies can fail ([Fail]), spend
+// ([Reply.Spending]) and take their time ([Reply.Taking]), which costs none inside
+// testing/synctest. A model that has to look at what it is asked is written as a
+// function, like any other.
+//
+// # Checking a TurnFn
 //
 //	func TestModel(t *testing.T) {
 //		turntest.Run(t, func(t *testing.T) turn.TurnFn { return mymodel.New(server(t).URL) })
 //	}
 //
-// # Checking a TurnFn
-//
 // [Run] asks the function a handful of questions, and any answer will do: the
 // model behind it may be real, recorded or invented, as long as it answers each
 // time it is asked. Each check has a rule, and a failure quotes it. Run under the
 // race detector it also finds functions that several runs cannot share.
-//
-// # Scripting one
-//
-// [Script] answers with what it was given, in order, and remembers what it was
-// asked. It keeps the contract itself.
 package turntest
 
 import (
