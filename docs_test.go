@@ -131,3 +131,29 @@ func TestPagesShowTheSource(t *testing.T) {
 		}
 	}
 }
+
+// Each row of the README's table of promises names a test that holds it.
+func TestEveryPromiseHasAProof(t *testing.T) {
+	data, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	_, section, ok := strings.Cut(string(data), "\n## Why not just a for-loop\n")
+	require.True(t, ok)
+	section, _, _ = strings.Cut(section, "\n## ")
+	rows := regexp.MustCompile(`(?m)^\| .*$`).FindAllString(section, -1)
+	require.Greater(t, len(rows), 10)
+	for _, row := range rows[1:] {
+		require.Regexp(t, `\((\S+_test\.go|loop/testdata/script/\S+\.txtar)\)`, row)
+	}
+}
+
+func TestEveryExampleIsInTheIndex(t *testing.T) {
+	index, err := os.ReadFile("examples/README.md")
+	require.NoError(t, err)
+	entries, err := os.ReadDir("examples")
+	require.NoError(t, err)
+	for _, e := range entries {
+		if e.IsDir() {
+			require.Contains(t, string(index), "\n| ["+e.Name()+"]("+e.Name()+"/main.go) |")
+		}
+	}
+}

@@ -42,7 +42,7 @@ type BudgetError struct {
 
 // Error says what was spent of what was allowed.
 func (e *BudgetError) Error() string {
-	return fmt.Sprintf("the budget of %s %s is spent: %s", e.Bound, e.Limit, e.Value)
+	return fmt.Sprintf("the budget is spent: %s of %s %s", e.Value, e.Bound, e.Limit)
 }
 
 func (b Budget) validate() error {
@@ -66,7 +66,7 @@ func (b Budget) used(s stats.RunStats) []usedLimit {
 		used := usedLimit{"cost", int64(s.Cost), int64(b.Cost), s.Cost.String(), b.Cost.String()}
 		if s.Unpriced > 0 {
 			used.value = math.MaxInt64
-			used.said += fmt.Sprintf(", and %d without a price", s.Unpriced)
+			used.said += fmt.Sprintf(" (and %d without a price)", s.Unpriced)
 		}
 		out = append(out, used)
 	}

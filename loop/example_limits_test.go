@@ -52,7 +52,7 @@ func ExampleBudget() {
 	fmt.Println(res.Text())
 	// Output:
 	// aborted true <nil>
-	// the budget of 1500 tokens is spent: 1640
+	// the budget is spent: 1640 of 1500 tokens
 	// I looked twice and found nothing.
 }
 

@@ -174,8 +174,8 @@ func next(open []plan.Step) string {
 	return open[0].Text
 }
 
-// unsure are the calls with effects that nobody knows. A read that was cut off has
-// none.
+// unsure are the calls with effects that nobody knows and that somebody should
+// check. A read that was cut off has none, and one that is safe to repeat is.
 func unsure(p PastSession) []string {
 	var names []string
 	add := func(name string) {
@@ -184,7 +184,7 @@ func unsure(p PastSession) []string {
 		}
 	}
 	for _, a := range p.Unsure {
-		if a.Kind != trajectory.KindRead && a.Kind != trajectory.KindSearch {
+		if a.Kind != trajectory.KindRead && a.Kind != trajectory.KindSearch && !a.ReplaySafe {
 			add(a.Name)
 		}
 	}

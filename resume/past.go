@@ -58,6 +58,8 @@ type PastSession struct {
 type Action struct {
 	turn.Call
 	Kind trajectory.Kind
+	// ReplaySafe: the tool said that repeating the call does no harm.
+	ReplaySafe bool
 	// Status is how it ended; "" when it did not.
 	Status trajectory.Status
 	Paths  []string
@@ -227,7 +229,7 @@ func (t *tracker) see(e trajectory.Event) {
 			clear(t.running)
 		}
 	case trajectory.CallStart:
-		t.running[b.ID] = Action{Call: b.Call, Kind: b.Kind}
+		t.running[b.ID] = Action{Call: b.Call, Kind: b.Kind, ReplaySafe: b.ReplaySafe}
 		t.acted(t.running[b.ID])
 	case trajectory.Suspend:
 		a := t.running[b.ID]

@@ -116,7 +116,7 @@ var (
 			return Message{genMessage.Draw(t, "m"), &Turn{genUsage.Draw(t, "usage"), turn.Timings{TTFT: &d, Generation: genDuration.Draw(t, "d")}, genText.Draw(t, "finish"), genText.Draw(t, "model"), rapid.Bool().Draw(t, "auxiliary")}}
 		}),
 		rapid.Custom(func(t *rapid.T) Body {
-			return CallStart{genCall.Draw(t, "call"), 3, KindEdit, true, genText.Draw(t, "identity"), true, true, &Reply{ReplyAnswer, genText.Draw(t, "reply"), genText.Draw(t, "ticket")}}
+			return CallStart{genCall.Draw(t, "call"), 3, KindEdit, true, genText.Draw(t, "identity"), true, true, true, &Reply{ReplyAnswer, genText.Draw(t, "reply"), genText.Draw(t, "ticket")}}
 		}),
 		rapid.Custom(func(t *rapid.T) Body {
 			return CallEnd{genCall.Draw(t, "call"), 3, OK, genResult.Draw(t, "m"), genDuration.Draw(t, "d"), rapid.SliceOfN(genText, 1, 3).Draw(t, "paths"),

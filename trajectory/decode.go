@@ -159,7 +159,7 @@ func decodeBody(kind string, f fields, message func() (turn.TranscriptMessage, e
 		return Message{Message: m, Turn: decodeTurn(f.at("turn"))}, err
 	case "call.start":
 		b := CallStart{Call: f.call(), Turn: f.int("turn"), Kind: Kind(f.text("kind")), Polls: f.flag("polls"),
-			Identity: f.text("identity"), Again: f.flag("again"), Approved: f.flag("approved")}
+			Identity: f.text("identity"), ReplaySafe: f.flag("replaySafe"), Again: f.flag("again"), Approved: f.flag("approved")}
 		if !f.at("reply").Exists() {
 			return b, nil
 		}

@@ -43,6 +43,7 @@ func (l *line) event(seq int64, e Event) {
 		l.text("kind", string(b.Kind))
 		l.flag("polls", b.Polls)
 		l.text("identity", b.Identity)
+		l.flag("replaySafe", b.ReplaySafe)
 		l.flag("again", b.Again)
 		l.flag("approved", b.Approved)
 		if b.Reply != nil {

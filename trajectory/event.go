@@ -76,6 +76,8 @@ type CallStart struct {
 	// run that repeats itself; "" is the arguments. With it, a polling tool takes
 	// part in that again: "job 17", whatever cursor the arguments carry.
 	Identity string
+	// ReplaySafe: the tool says that running the call twice does no harm.
+	ReplaySafe bool
 	// Again: it had started before, and then waited or lost its process.
 	Again bool
 	// Approved: a person approved these arguments. Reply is what resumed the call.

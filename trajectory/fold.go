@@ -362,7 +362,10 @@ func (f *Fold) suspend(b Suspend) error {
 	c := &f.batch[i]
 	s := b.Suspension
 	c.Pauses++
-	c.Suspension, c.Reply, c.Imported, c.Children, c.Agents = &s, nil, false, &b.Children, b.Agents
+	c.Suspension, c.Reply, c.Imported, c.Children, c.Agents = &s, nil, false, nil, b.Agents
+	if !isEmpty(b.Children) {
+		c.Children = &b.Children
+	}
 	if c.Started { // not one that waits for approval
 		f.addToolTime(c.Name, b.Duration)
 	}
