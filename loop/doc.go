@@ -5,7 +5,15 @@
 //		Turn:  model,             // a turn.TurnFn
 //		Tools: []loop.Tool{list}, // advertised in this order, always
 //	})
-//	fmt.Println(res.Text(), res.StopReason)
+//	fmt.Println(res.Text(), res.StopReason, err) // a.go and b.go. done <nil>
+//
+// # What a host brings
+//
+// A model, as a [turn.TurnFn]: package chat has one for any OpenAI-compatible
+// server, package turntest a scripted one, and any function will do. Tools: a [Tool]
+// with a Run of its own takes any JSON object, one made by [NewTool] takes a struct
+// and has its schema and its check from there. Everything else is optional; see
+// [Options], in which zero is the default and, for a limit, a negative value is none.
 //
 // # What a run guarantees
 //
@@ -28,7 +36,20 @@
 // Result.Last says so. The iteration limit, a pause, and a stop by the host or by
 // the context's cancellation are no errors. An expired deadline is one,
 // *[RunTimeoutError], beside a full Result; so is a failure of the model, of a
-// tool that was fatal, or of the recorder.
+// tool that was fatal, or of the recorder. [ClassifyRunFailure] maps any of them, and
+// Result.Cause, onto one word.
+//
+// Result.Last is the model's latest reply. What a call of the model that failed or
+// was cancelled left behind is Result.Partial, a pointer, since most runs have no such
+// call, and not part of [ModelError], since an abort has no such error.
+//
+// # Asking a person
+//
+// A tool that returns [WaitForReply], or a call that [Tool.Approval] holds back,
+// pauses the run: it returns waiting_for_reply, and Result.Waiting says which calls
+// wait for what. The reply goes into Options.Replies of the next run, which may be
+// another process's: [Answer], [Approve] or [Deny], by call id. Some servers use ids
+// again, so a host in which a reply may come twice or late sets its Ticket too.
 //
 // # How it goes on
 //
@@ -37,7 +58,14 @@
 // settled by what is known of them. One that never started runs; one that was
 // running when its process died runs again only where its tool says that a repeat
 // is safe, and is reported to the model as unknown otherwise; one that waits is
-// continued by Options.Replies. After a [RecorderError] continue from the record
+// continued by Options.Replies.
+//
+// A user message may be appended while calls are open, when they were left by a
+// process that died: it is delivered after their results. While a call waits for a
+// reply or for a time it may not: answer the call first, or close it with [Deny].
+// No message is needed to go on with open calls, with results that the model never
+// spoke to, or with a request that has no reply. Over a plain reply one is: a run
+// over it is done at once. After a [RecorderError] continue from the record
 // rather than from the result: the two no longer agree.
 //
 // # Child runs
@@ -51,7 +79,9 @@
 // # Long runs
 //
 // Options.Compact makes room when the window fills: [Summarise], [Prune], or both
-// in a function of the host's. That is the one place where what was sent before is
+// in a function of the host's, a [CompactFn]. It decides from a struct, [Compacting],
+// rather than from messages and state alone: how deep to cut depends on whether the
+// model has refused the transcript, and how often. That is the one place where what was sent before is
 // not sent again. When it fails, the record says so and the run goes on; only where
 // the model refused the transcript does the run depend on it. Options.Budget bounds
 // what is spent, Options.FinalTurn asks for a last word at a limit.
@@ -61,5 +91,12 @@
 // The loop is deterministic outside four seams: Options.Turn, Options.Batch (or
 // the loop's own batch and [Tool.Do]), the compaction and Options.Now. The same
 // answers always give the same sequence of questions, in whatever order tools
-// finish, so the same code runs inside a durable workflow.
+// finish, so the same code runs inside a durable workflow: [BatchFn] hands it the
+// calls of a turn, [Tool.Do] is the body of each, and [Outcome] is plain data, so
+// a fatal error is in it as a text and a flag.
+//
+// # Testing a host without a model
+//
+// Script the model with package turntest, keep what Options.Record is handed, and ask
+// the result and the folds of the other packages what came of it.
 package loop

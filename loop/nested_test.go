@@ -169,14 +169,8 @@ func TestChildsFatalErrorHandedOn(t *testing.T) {
 // What a child that waits has spent is kept with its parent's open call, counts in
 // the total, and is counted once when the call goes on and ends.
 func TestChildThatWaits(t *testing.T) {
-	usage := turn.Usage{InputTokens: 10, OutputTokens: 1}
-	childModel := turntest.NewScript(turntest.Say("", turn.Call{ID: "q", Name: "ask"}), turntest.Say("eight it is")).Turn
 	child := loop.Options{
-		Turn: func(ctx context.Context, m []turn.TranscriptMessage, d []turn.WireToolDefinition) (turn.ModelTurnResult, error) {
-			r, err := childModel(ctx, m, d)
-			r.Usage = usage
-			return r, err
-		},
+		Turn: turntest.NewScript(turntest.Say("", turn.Call{ID: "q", Name: "ask"}).Spending(10, 1), turntest.Say("eight it is").Spending(10, 1)).Turn,
 		Tools: []loop.Tool{{Name: "ask", Run: func(context.Context, loop.Call) (loop.Output, error) {
 			return loop.Output{}, loop.WaitForReply("For how many?")
 		}}},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -124,14 +125,8 @@ func TestTheSameMistakeGivesTheSameError(t *testing.T) {
 
 // Negative is no limit, for every limit.
 func TestNegativeIsNoLimit(t *testing.T) {
-	asked := 0
-	o := loop.Options{MaxIterations: -1, MaxParallel: -1, Grace: -1}
-	o.Turn = func(context.Context, []turn.TranscriptMessage, []turn.WireToolDefinition) (turn.ModelTurnResult, error) {
-		if asked++; asked > 600 {
-			return turn.ModelTurnResult{Message: turn.Assistant("done")}, nil
-		}
-		return turn.ModelTurnResult{Message: turn.Assistant("", turn.Call{ID: "a", Name: "f"})}, nil
-	}
+	calls := slices.Repeat([]turntest.Reply{turntest.Say("", turn.Call{ID: "a", Name: "f"})}, 600)
+	o := loop.Options{MaxIterations: -1, MaxParallel: -1, Grace: -1, Turn: turntest.NewScript(append(calls, turntest.Say("done"))...).Turn}
 	o.Tools = []loop.Tool{{Name: "f", Timeout: -time.Second, Run: func(context.Context, loop.Call) (loop.Output, error) { return loop.Output{}, nil }}}
 	res, err := loop.RunToolLoop(t.Context(), []turn.TranscriptMessage{turn.User("Go.")}, o)
 	require.NoError(t, err)

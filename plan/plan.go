@@ -1,11 +1,20 @@
 // Package plan is a run's plan: a short list of steps with a state each, which the
 // model keeps by a tool and a host can show.
 //
-//	p, note, err := plan.Apply(`{"steps":[{"text":"read the code","state":"in_progress"},{"text":"fix it"}]}`)
+//	p, note, err := plan.Apply(`{"steps":[{"text":"read the code","state":"done"},{"text":"fix it"}]}`)
+//	fmt.Println(note, err, p.Outstanding()) // Plan updated: 1 of 2 done. <nil> [{fix it pending}]
+//
+// # Why the whole list every time
 //
 // An update replaces the whole list, so it needs no previous plan, and a lost
 // update is mended by the next one. At most one step is in progress: [Apply] makes
 // it so and says so, rather than refusing what the model meant.
+//
+// # Where it lives
+//
+// In a loop, PlanTool of package loop is the tool, and the plan stands in
+// the run's state. A host with a loop of its own advertises [Definition] and calls
+// Apply with the arguments of each call to [ToolName].
 package plan
 
 import (

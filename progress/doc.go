@@ -2,7 +2,7 @@
 // and notices when it only repeats itself.
 //
 //	p := progress.SummariseProgress(events, nil, 0)
-//	progress.DescribeProgress(p)   // 14 files changed, 23 commands run, 3 of 7 steps finished
+//	fmt.Println(progress.DescribeProgress(p)) // 14 files changed, 23 commands run, 3 of 7 steps finished
 //	progress.LongRunNotice(progress.Spend(res.State, model), p, progress.NoticeOptions{})
 //
 // # Why tokens alone say nothing
@@ -27,7 +27,9 @@
 // It looks, then tells the model once, then stops the run with a [StuckError].
 // All it knows follows from the entries it was given, so a watch that was given
 // those of the past stands where the earlier run stood: no notice is raised
-// twice, and a repetition is counted on.
+// twice, and a repetition is counted on. A host that also writes a session has a
+// recorder of two lines, which appends first and then hands the entry to the watch;
+// there is no type for that.
 //
 // # What counts
 //
@@ -35,4 +37,9 @@
 // and the tokens of the call that started them. A tool's kind is what it declares;
 // a tool that declares none has the kind of its name, when that is a well-known
 // one. What tools of an unknown kind did is not known, and the notice says so.
+//
+// # In a test
+//
+// [SummariseProgress] and [DetectStuck] are pure functions of entries: a host's test
+// calls them on what its recorder got.
 package progress

@@ -2,6 +2,19 @@
 // what the session was doing and whether it was finished, and hands over what the
 // next run carries on from.
 //
+//	past, err := resume.ReadResumable(dir, "session.jsonl")
+//	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+//		return err
+//	}
+//	fmt.Println(past.Assessment.Because) // 1 of 2 planned steps is not done; the next is “mend the imports”.
+//
+// # How to carry on
+//
+// The first run and every later one are the same code: past.Messages are the
+// messages, past.State is where the loop begins, past.Tail is where the writer goes
+// on. For a file that does not exist yet all three are zero, as for a new session, and
+// the host puts in the first message:
+//
 //	func work(ctx context.Context, dir, request string, o loop.Options) (loop.Result, error) {
 //		past, err := resume.ReadResumable(dir, "session.jsonl")
 //		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -22,17 +35,27 @@
 //		return loop.RunToolLoop(ctx, messages, o)
 //	}
 //
-// The first run and every later one are then the same code: past.Messages are the
-// messages, past.State is where the loop begins, past.Tail is where the writer goes
-// on. For a file that does not exist yet all three are zero, as for a new session.
-//
 // A session that is finished stays so: a run over it is done at once, with the reply
-// that it has, and the model is not asked. To go on with something new, append a user
-// message where past.Assessment.Verdict is [Finished]. Where it is [WaitingForReply],
-// show what past.State.Waiting() asks and put the answers into Options.Replies.
+// that it has, and the model is not asked. So look at past.Assessment.Verdict. Where
+// it is [Finished], append a user message to go on with something new; where the last
+// message is a reply without calls and the work is not done, one is needed too, and
+// [Unfinished.Suggestion] is a proposal. Where it is [WaitingForReply], show what past.State.Waiting() asks and put the answers into Options.Replies.
+//
+// # Whether to carry on
+//
+// [Assess] looks at the plan, at calls that nobody answered, and at how the last run
+// ended; [Unfinished] says what it found, in words to show, and what could be sent.
+// It sends nothing. [List] does this for every session of a directory.
+//
+// # What damage costs
 //
 // Reading never writes. Damage costs the damaged lines and nothing else, and is
 // reported in Problems.
+//
+// # What else wants to know
+//
+// Whatever follows a run by its entries, such as the watch of package progress, is
+// handed those of the past while they are read: see the observers of [ReadPast].
 //
 // # One writer at a time
 //

@@ -2,16 +2,39 @@
 // and the fold that makes the one from the other.
 //
 //	var f trajectory.Fold
-//	for _, e := range events {
-//		err := f.Add(e)
-//	}
-//	messages, state := f.Messages(), f.State()
+//	err := f.Add(trajectory.Event{Body: trajectory.RunStart{Messages: turn.Transcript{turn.User("hello")}}})
+//	fmt.Println(turn.Text(f.Messages()[0]), f.State().Recorded, err) // hello 1 <nil>
+//
+// # What is recorded
 //
 // A loop hands its recorder one [Event] for everything that happens, before the
 // effect of it: a call is recorded as started before its tool runs, its result
-// before the next model call. What belongs together is one entry (a reply and its
-// usage, a result and its message), so that a record that was cut anywhere never
-// holds half of it.
+// before the next model call. What belongs together is one entry, so that a record
+// that was cut anywhere never holds half of it: a reply and its usage are a
+// [Message] with a [Turn], a result stands in its [CallEnd], and the messages that a
+// run was given stand in its [RunStart], because a start without them would look
+// like a run that nobody asked anything.
+//
+// A [CallStart] says Again when the call had started before, so that it counts
+// once; its Identity is what the tool takes for the same call, which whoever looks
+// for repetition cannot know. A host's own entries are [Custom]; Name is their type
+// in the file, which the method Type returns as it does for every entry.
+//
+// # What follows from it
+//
+// [Fold] is how a live run, the reader of a file and a resumed run come to the same
+// messages and the same [State]; a test of a host can call it on what its recorder
+// got. It has methods rather than fields since messages and totals share memory
+// with what comes next: Messages and State return what no later Add changes. EachOpen,
+// CountOpen, Iterations and Turn are parts of State without its copies, for a loop
+// that asks at every step.
+//
+// The calls without a result are State.Open. What is known of each decides what may
+// be done with it: one that was never Started had no effects; one that is Imported
+// came with messages that no record accounts for, so nothing is known of it; one that
+// is Cut was made by a reply that ended at the output limit and must not run; one with
+// a [Suspension] waits. Forwards in it marks a call that waits for something inside
+// it, as a sub-agent does: every reply, a denial too, is handed on to the tool.
 //
 // # The session file
 //
@@ -25,4 +48,6 @@
 // Reading decodes each line by itself, so what is wrong with one costs no other, and
 // is reported as a [Problem]. A file that ends in half a line was cut, which is
 // expected: all before it stands, and the next Writer begins on a line of its own.
+// That is why reading is a type and not a function: behind the entries there is more
+// to ask for, the header, the unknown types, and the [Tail] that the next Writer takes.
 package trajectory

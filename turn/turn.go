@@ -1,33 +1,3 @@
-// Package turn is the vocabulary of one model turn: the wire types, the seam to
-// a model, what a turn cost, and the pure functions that keep a transcript valid.
-//
-// A host brings a model as a [TurnFn]:
-//
-//	func(ctx context.Context, messages []turn.TranscriptMessage, tools []turn.WireToolDefinition) (turn.ModelTurnResult, error)
-//
-// The smallest one that answers at all is
-//
-//	return turn.ModelTurnResult{Message: turn.Assistant("hello")}, nil
-//
-// # Messages in, messages out
-//
-// The wire format is the OpenAI chat-completions message, and the types are
-// openai-go's own, under aliases. Two of its conversions lose data without an
-// error: decoding a [TranscriptMessage] drops every field that the type does not
-// know, and every call without a type; turning a reply into a parameter drops
-// reasoning_content and a call's extra_content. So there are two ways into a
-// transcript, and only two: [ParseMessage] for a message read as JSON, and
-// [ReplayForm] for a reply of a model. Both keep the bytes as they came (compacted
-// once) and fill the typed fields beside them: the bytes go out, the typed fields
-// are a view for readers, and editing the view changes nothing.
-// [Transcript] reads a list of messages that way.
-//
-// # Calls and results
-//
-// A call is paired with its result inside one assistant message, never over the
-// whole history, because some servers use the same ids again in every turn.
-// [Check] names the first fault of a transcript, [OpenCalls] says what is still
-// unanswered at its end, [Close] answers that.
 package turn
 
 import (
@@ -55,10 +25,14 @@ type WireToolCall = openai.ChatCompletionMessageToolCallUnion
 // and the tools, and returns one completed turn. Retries, routing and streaming
 // live inside it.
 //
-// It must not write to either slice, may keep neither beyond the call, and must
-// return soon after ctx is done. It may be called from several goroutines when
-// several runs share it. Beside an error it may return what it knows: usage that
+// It must not write to either slice and may keep neither beyond the call. After ctx
+// is done it must return soon: with an error for which errors.Is(err, ctx.Err())
+// holds, or with the turn if that was complete. It may be called from several
+// goroutines when several runs share it. Beside an error it may return what it knows: usage that
 // was spent is then counted, and the partial message reaches the host.
+//
+// The zero ModelTurnResult with a nil error is an empty reply, and ends the run as
+// done: a client that got nothing returns an error.
 //
 // An error that wraps [ErrContextOverflow] says that the messages no longer fit.
 type TurnFn func(ctx context.Context, messages []TranscriptMessage, tools []WireToolDefinition) (ModelTurnResult, error)

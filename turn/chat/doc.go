@@ -5,12 +5,20 @@
 //	service := openai.NewChatCompletionService(option.WithBaseURL("http://127.0.0.1:8080/v1/"))
 //	model := chat.New(service, "qwen3", chat.Options{})
 //	res, err := loop.RunToolLoop(ctx, messages, loop.Options{Turn: model, Tools: tools})
+//	fmt.Println(res.Text(), res.Stats.OutputTokens, err) // It is noon. 9 <nil>
+//
+// # Which server, which key
 //
 // The host builds the service, and the service's client does all I/O: address,
 // credentials, headers, proxies and middleware are its options. Build it with
 // NewChatCompletionService and not with NewClient, which also takes what the
 // OPENAI_* environment variables hold, a key and an organisation among them, and
 // would send it to whatever address it was given.
+//
+// # Showing a reply as it comes
+//
+// Replies are streamed. Options.OnDelta is told of each piece, on a goroutine of its
+// own, so that a slow screen delays no reading; the reply itself is returned whole.
 //
 // # What is a success
 //

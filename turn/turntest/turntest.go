@@ -1,50 +1,60 @@
-// Package turntest checks that a [turn.TurnFn] keeps its contract, and has a
-// scripted one for tests that need a model without a model.
+// Package turntest plays the model in tests, and checks that a [turn.TurnFn] keeps
+// its contract.
+//
+//	model := turntest.NewScript(turntest.Say("It is noon."))
+//	reply, err := model.Turn(ctx, []turn.TranscriptMessage{turn.User("What time is it?")}, nil)
+//	fmt.Println(reply.Message.Content, err) // It is noon. <nil>
+//
+// # Testing an agent without a model
+//
+// A [Script] answers with what it was given, in order, and remembers what it was
+// asked. Its method Turn is the model of the run under test:
+//
+//	func TestTellsTheTime(t *testing.T) {
+//		model := turntest.NewScript(
+//			turntest.Say("I'll look.", turn.Call{ID: "a", Name: "clock"}).Spending(40, 9),
+//			turntest.Say("It is noon."),
+//		)
+//		res, err := loop.RunToolLoop(t.Context(), []turn.TranscriptMessage{turn.User("What time is it?")},
+//			loop.Options{Turn: model.Turn, Tools: []loop.Tool{clock}})
+//		if err != nil || res.Text() != "It is noon." || model.Left() != 0 {
+//			t.Errorf("%q, %v, %d replies left", res.Text(), err, model.Left())
+//		}
+//		if got := turn.Text(model.Asked()[1].Messages[2]); got != "12:00" {
+//			t.Errorf("the model was given %q as the tool's result", got)
+//		}
+//	}
+//
+// What the agent did shows in the result, what it asked in model.Asked, and that it
+// asked all it was meant to in model.Left. An agent that asks once more than that
+// gets an error that says what it asked. Replies can fail ([Fail]), spend
+// ([Reply.Spending]) and take their time ([Reply.Taking]), which costs none inside
+// testing/synctest. A model that has to look at what it is asked is written as a
+// function, like any other.
+//
+// [Say] sets the finish reason too, and no usage: [Reply.Spending] adds that. Every
+// duration of a run is exact in a bubble of testing/synctest:
+//
+//	synctest.Test(t, func(t *testing.T) {
+//		model := turntest.NewScript(turntest.Say("", turn.Call{ID: "a", Name: "sleep"}).Taking(time.Second), turntest.Say("Done."))
+//		sleep := loop.Tool{Name: "sleep", Run: func(context.Context, loop.Call) (loop.Output, error) {
+//			time.Sleep(time.Minute)
+//			return loop.Text(""), nil
+//		}}
+//		res, err := loop.RunToolLoop(t.Context(), messages, loop.Options{Turn: model.Turn, Tools: []loop.Tool{sleep}})
+//		fmt.Println(res.Stats.ModelTime, res.Stats.ToolTime, err) // 1s 1m0s <nil>
+//	})
+//
+// # Checking a TurnFn
 //
 //	func TestModel(t *testing.T) {
 //		turntest.Run(t, func(t *testing.T) turn.TurnFn { return mymodel.New(server(t).URL) })
 //	}
 //
-// # Checking a TurnFn
-//
 // [Run] asks the function a handful of questions, and any answer will do: the
 // model behind it may be real, recorded or invented, as long as it answers each
 // time it is asked. Each check has a rule, and a failure quotes it. Run under the
 // race detector it also finds functions that several runs cannot share.
-//
-// # Scripting one
-//
-// [Script] answers with what it was given, in order, and remembers what it was
-// asked. It keeps the contract itself, so an agent is tested without a model:
-//
-//	func TestTellsTheTime(t *testing.T) {
-//		s := turntest.NewScript(
-//			turntest.Say("I'll look.", turn.Call{ID: "a", Name: "clock"}).Spending(40, 9),
-//			turntest.Say("It is noon."),
-//		)
-//		res, err := loop.RunToolLoop(t.Context(), []turn.TranscriptMessage{turn.User("What time is it?")},
-//			loop.Options{Turn: s.Turn, Tools: []loop.Tool{clock}})
-//		if err != nil || res.Text() != "It is noon." || s.Left() != 0 {
-//			t.Errorf("%q, %v, %d replies left", res.Text(), err, s.Left())
-//		}
-//		if got := turn.Text(s.Asked()[1].Messages[2]); got != "12:00" {
-//			t.Errorf("the model was given %q as the tool's result", got)
-//		}
-//	}
-//
-// [Say] sets the finish reason too, and no usage: [Reply.Spending] adds that. In
-// testing/synctest, [Reply.Taking] and tools that sleep take no time, and every
-// duration of a run is exact:
-//
-//	synctest.Test(t, func(t *testing.T) {
-//		s := turntest.NewScript(turntest.Say("", turn.Call{ID: "a", Name: "sleep"}).Taking(time.Second), turntest.Say("Done."))
-//		sleep := loop.Tool{Name: "sleep", Run: func(context.Context, loop.Call) (loop.Output, error) {
-//			time.Sleep(time.Minute)
-//			return loop.Text(""), nil
-//		}}
-//		res, err := loop.RunToolLoop(t.Context(), messages, loop.Options{Turn: s.Turn, Tools: []loop.Tool{sleep}})
-//		fmt.Println(res.Stats.ModelTime, res.Stats.ToolTime, err) // 1s 1m0s <nil>
-//	})
 package turntest
 
 import (
