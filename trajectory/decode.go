@@ -26,6 +26,7 @@ type record struct {
 // package.
 type VersionError struct{ Version int64 }
 
+// Error says which version the session has, and which one is read here.
 func (e *VersionError) Error() string {
 	return fmt.Sprintf("the session is in version %d of the format, and this program reads up to version %d", e.Version, Version)
 }

@@ -145,7 +145,9 @@ func (PlanChange) Type() string { return "plan" }
 func (Spend) Type() string      { return "spend" }
 func (Compact) Type() string    { return "compact" }
 func (Title) Type() string      { return "title" }
-func (c Custom) Type() string   { return c.Name }
+
+// Type is the name that the entry was given.
+func (c Custom) Type() string { return c.Name }
 
 func (RunStart) body()   {}
 func (RunEnd) body()     {}

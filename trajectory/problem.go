@@ -40,6 +40,7 @@ type Problem struct {
 	Err    error // what is wrong, for a person to read
 }
 
+// Error says what is wrong and where.
 func (p *Problem) Error() string {
 	return fmt.Sprintf("line %d (byte %d): %s: %s", p.Line, p.Offset, p.Fault, p.Err)
 }

@@ -41,7 +41,7 @@ func ReplayForm(m AssistantTurnMessage) TranscriptMessage {
 // mend returns text unchanged when nothing is wrong with it and nothing was edited.
 func mend(text string, m *AssistantTurnMessage) raw {
 	var b strings.Builder
-	changed, hasRole := false, false
+	changed, has := false, make(map[string]bool, 8)
 	field := func(key, value string) {
 		if b.Len() > 1 {
 			b.WriteByte(',')
@@ -58,24 +58,21 @@ func mend(text string, m *AssistantTurnMessage) raw {
 	if !gjson.Get(text, "role").Exists() {
 		put(`"role"`, "", `"assistant"`)
 	}
-	hasContent, hasRefusal, hasCalls := false, false, false
 	gjson.Parse(text).ForEach(func(key, value gjson.Result) bool {
+		again := has[key.Str]
+		has[key.Str] = true
 		switch key.Str {
 		case "role":
-			if hasRole {
+			if again {
 				changed = true
-				return true
+				break
 			}
-			hasRole = true
 			put(key.Raw, value.Raw, `"assistant"`)
 		case "content":
-			hasContent = true
 			put(key.Raw, value.Raw, edited(value.Raw, m.JSON.Content, m.Content))
 		case "refusal":
-			hasRefusal = true
 			put(key.Raw, value.Raw, edited(value.Raw, m.JSON.Refusal, m.Refusal))
 		case "tool_calls":
-			hasCalls = true
 			if calls := mendCalls(value, m.ToolCalls); calls != "[]" {
 				put(key.Raw, value.Raw, calls)
 			} else {
@@ -86,13 +83,13 @@ func mend(text string, m *AssistantTurnMessage) raw {
 		}
 		return true
 	})
-	if !hasContent && m.Content != "" {
+	if !has["content"] && m.Content != "" {
 		put(`"content"`, "", quote(m.Content))
 	}
-	if !hasRefusal && m.Refusal != "" {
+	if !has["refusal"] && m.Refusal != "" {
 		put(`"refusal"`, "", quote(m.Refusal))
 	}
-	if !hasCalls && len(m.ToolCalls) > 0 {
+	if !has["tool_calls"] && len(m.ToolCalls) > 0 {
 		put(`"tool_calls"`, "", mendCalls(gjson.Result{}, m.ToolCalls))
 	}
 	b.WriteByte('}')

@@ -48,6 +48,7 @@ type Error struct {
 	Err error
 }
 
+// Error says what the server answered, and what was made of it.
 func (e *Error) Error() string {
 	var parts []string
 	if e.Status != 0 {

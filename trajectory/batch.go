@@ -1,0 +1,135 @@
+package trajectory
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/pawl-dev/pawl/stats"
+	"github.com/pawl-dev/pawl/turn"
+)
+
+// repeatedID finds a call that no result could be paired with.
+func repeatedID(batch []OpenCall) (id string, found bool) {
+	var seen map[string]bool // only where looking through the calls would cost
+	if len(batch) > 16 {
+		seen = make(map[string]bool, len(batch))
+	}
+	for i := range batch {
+		id = batch[i].ID
+		if id == "" || seen[id] {
+			return id, true
+		}
+		if seen != nil {
+			seen[id] = true
+		} else if slices.ContainsFunc(batch[:i], func(c OpenCall) bool { return c.ID == id }) {
+			return id, true
+		}
+	}
+	return "", false
+}
+
+// find is the index of an open call, -1 when there is none of that name.
+func (f *Fold) find(turn int, id string) int {
+	for n := range f.batch {
+		i := (f.next + n) % len(f.batch)
+		if c := &f.batch[i]; !f.settled[i] && c.ID == id && c.Turn == turn {
+			f.next = i
+			return i
+		}
+	}
+	return -1
+}
+
+// answer settles a call without an entry of its own end: what is known of its
+// child runs is all there is.
+func (f *Fold) answer(i int, m turn.TranscriptMessage) {
+	if children := f.batch[i].Children; children != nil {
+		f.children = stats.AccumulateRun(f.children, *children)
+	}
+	f.settle(i, m)
+}
+
+// settle puts a result at its place in call order.
+func (f *Fold) settle(i int, m turn.TranscriptMessage) {
+	at := f.first
+	for _, done := range f.settled[:i] {
+		if done {
+			at++
+		}
+	}
+	f.messages = append(f.messages, m)
+	if last := len(f.messages) - 1; at < last {
+		if at < f.shared {
+			f.messages, f.shared = slices.Clone(f.messages), 0
+		}
+		copy(f.messages[at+1:], f.messages[at:last])
+		f.messages[at] = m
+	}
+	f.settled[i] = true
+}
+
+func (f *Fold) start(b CallStart) error {
+	i := f.find(b.Turn, b.ID)
+	if i < 0 {
+		return fmt.Errorf("call %q started, which is no open call", b.ID)
+	}
+	c := &f.batch[i]
+	if !c.Started {
+		f.own = stats.AccumulateRun(f.own, stats.RunStats{ToolCalls: 1})
+		f.addToolTime(c.Name, 0)
+	}
+	c.Started, c.Imported, c.Reply = true, false, b.Reply
+	return nil
+}
+
+func (f *Fold) suspend(b Suspend) error {
+	i := f.find(b.Turn, b.ID)
+	if i < 0 {
+		return fmt.Errorf("call %q suspended, which is no open call", b.ID)
+	}
+	c := &f.batch[i]
+	s := b.Suspension
+	c.Pauses++
+	c.Suspension, c.Reply, c.Imported, c.Children, c.Agents = &s, nil, false, nil, b.Agents
+	if !isEmpty(b.Children) {
+		c.Children = &b.Children
+	}
+	if c.Started { // not one that waits for approval
+		f.addToolTime(c.Name, b.Duration)
+	}
+	return nil
+}
+
+func (f *Fold) end(b CallEnd) error {
+	i := f.find(b.Turn, b.ID)
+	if i < 0 {
+		return fmt.Errorf("call %q ended, which is no open call", b.ID)
+	}
+	if f.batch[i].Started {
+		f.addToolTime(f.batch[i].Name, b.Duration)
+	}
+	f.children = stats.AccumulateRun(f.children, b.Children)
+	if b.Status == OK {
+		f.base.PlainReplies = 0
+	}
+	if b.Message.OfTool == nil || b.Message.OfTool.ToolCallID != b.ID {
+		f.settle(i, turn.ToolResult(b.ID, LostResult))
+		return fmt.Errorf("call %q ended with a message that is not its result", b.ID)
+	}
+	f.settle(i, b.Message)
+	return nil
+}
+
+// addToolTime and the count in start are AccumulateToolCall in two steps: a call
+// counts when it starts, its time when it is known.
+func (f *Fold) addToolTime(name string, d time.Duration) {
+	f.own = stats.AccumulateRun(f.own, stats.RunStats{ToolTime: d})
+	for i := range f.toolTime {
+		if t := &f.toolTime[i]; t.name == name {
+			t.d = stats.AccumulateRun(stats.RunStats{ToolTime: t.d}, stats.RunStats{ToolTime: d}).ToolTime
+			return
+		}
+	}
+	f.toolTime = append(f.toolTime, toolTime{name, max(d, 0)})
+}
