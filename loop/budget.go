@@ -12,9 +12,8 @@ import (
 
 // Budget bounds what a run and its child runs may spend in all, earlier runs of
 // the same session included. Zero and negative limits are none. It is checked
-// before each model turn and, for tool calls, before each call; child runs are
-// checked in the same places while they spend. A model call that has begun is
-// finished, so a run may end above a limit by one turn, and one of each child run
+// before each model turn and, for tool calls, before each call; within a
+// child run it is checked in the same places. A model call that has begun is finished, so a run may end above a limit by one turn, and one of each child run
 // that is at work; the tool calls are never more than allowed.
 //
 // A run that reaches a limit is aborted, with a *[BudgetError] as its Cause.

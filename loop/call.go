@@ -33,7 +33,7 @@ type Resumption struct {
 type Output struct {
 	// Text is the result that the model reads.
 	Text string `json:"text"`
-	// Paths are the files that the call touched, for whoever counts progress.
+	// Paths are the files that the call touched; package progress counts them.
 	Paths []string `json:"paths,omitempty"`
 	// Plan replaces the run's plan; nil leaves it.
 	Plan *plan.Plan `json:"plan,omitempty"`

@@ -22,8 +22,7 @@ import (
 // and bound itself what it waits for.
 type CompactFn func(ctx context.Context, in Compacting) (Compaction, error)
 
-// Compacting is what a [CompactFn] decides from. It takes a struct so that what
-// is known of an overflow can grow.
+// Compacting is what a [CompactFn] decides from.
 type Compacting struct {
 	// Messages is the transcript, without open calls. It must not be written to.
 	Messages turn.Transcript

@@ -58,7 +58,14 @@
 // settled by what is known of them. One that never started runs; one that was
 // running when its process died runs again only where its tool says that a repeat
 // is safe, and is reported to the model as unknown otherwise; one that waits is
-// continued by Options.Replies. After a [RecorderError] continue from the record
+// continued by Options.Replies.
+//
+// A user message may be appended while calls are open, when they were left by a
+// process that died: it is delivered after their results. While a call waits for a
+// reply or for a time it may not: answer the call first, or close it with [Deny].
+// No message is needed to go on with open calls, with results that the model never
+// spoke to, or with a request that has no reply. Over a plain reply one is: a run
+// over it is done at once. After a [RecorderError] continue from the record
 // rather than from the result: the two no longer agree.
 //
 // # Child runs

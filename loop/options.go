@@ -47,8 +47,9 @@ type Options struct {
 	// value begins a new run.
 	From trajectory.State
 	// Replies answer suspended calls, by call id. A call that has no reply waits on,
-	// and the run then pauses again without asking the model. One reply that meets
-	// no call that waits for its kind is an error, and none of them is used.
+	// and the run then pauses again without asking the model. A reply to a call that
+	// is not waiting, or of the wrong kind (an answer where an approval is asked), is
+	// an [*InvalidError]; then none of the replies is used.
 	Replies map[string]Reply
 
 	// Record is handed one entry for everything that happens, before its effect.
@@ -75,7 +76,9 @@ type Options struct {
 
 	// Batch runs the calls of one turn in place of the loop's own goroutines.
 	Batch BatchFn
-	// Now is the clock; the default is time.Now.
+	// Now is the clock of entries, of model time and of pauses until a time; the
+	// default is time.Now. A tool's duration is measured by [Tool.Do] with the real
+	// clock: a test that wants it exact runs in testing/synctest.
 	Now func() time.Time
 }
 

@@ -27,8 +27,9 @@ func ResumeLater(at time.Time, why string) *Pause {
 }
 
 // Saving keeps v, as JSON, with the pause. The reply then runs the tool again,
-// with what was saved and the reply in Call.Resume. A v that has no JSON fails
-// the call.
+// with what was saved and the reply in Call.Resume. Saving(nil) is fine where the
+// tool needs the reply alone. A denial never reaches the tool (that of a sub-agent
+// aside, which hands it on to the call inside). A v that has no JSON fails the call.
 func (p *Pause) Saving(v any) *Pause {
 	data, err := json.Marshal(v)
 	if err != nil {

@@ -23,8 +23,9 @@ type PruneOptions struct {
 
 // Prune is a [CompactFn] that shortens old tool outputs and calls no model. Calls
 // and results keep their places and their ids; a shortened output says so and how
-// long it was. It waits until a tenth of the window would be free: each pruning
-// costs the cached prefix. Pruning again without new messages changes nothing.
+// long it was. Each pruning changes what the server has cached, so it is only done
+// where it frees at least a tenth of the window; after an overflow it always is.
+// Pruning again without new messages changes nothing.
 func Prune(o PruneOptions) CompactFn {
 	if o.At == 0 {
 		o.At = 0.6

@@ -23,9 +23,10 @@ type Result struct {
 	// run or a tool still writes to.
 	Messages turn.Transcript `json:"messages"`
 	Added    turn.Transcript `json:"-"`
-	// Last is the model's latest reply in this run, zero when it gave none. A run
-	// that takes up a reply whose run died has that, without timings and finish. A reply
-	// that was empty, refused or filtered ends a run too: this is where it shows.
+	// Last is the model's latest reply in this run, zero when it gave none. Where
+	// the process died right after a reply and this run goes on from it, it is that
+	// reply, without timings and finish. A reply that was empty, refused or filtered
+	// ends a run too: this is where it shows.
 	Last turn.ModelTurnResult `json:"last"`
 	// Partial is what a model call that failed or was cancelled left behind; nil
 	// when there was no such call.

@@ -14,7 +14,20 @@ import (
 )
 
 // Tool is something that the model can call. Name and Run are required. [NewTool]
-// makes one from a typed function.
+// makes one from a typed function; by hand it is
+//
+//	loop.Tool{
+//		Name:        "greet",
+//		Description: "Greet somebody by name.",
+//		Schema:      json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`),
+//		Run: func(ctx context.Context, call loop.Call) (loop.Output, error) {
+//			var in struct{ Name string }
+//			if err := json.Unmarshal([]byte(call.Arguments), &in); err != nil {
+//				return loop.Output{}, err // the model is told
+//			}
+//			return loop.Text("Hello, " + in.Name), nil
+//		},
+//	}
 type Tool struct {
 	// Name is what the model calls it: 1 to 64 letters, digits, _ and -.
 	Name string
@@ -31,7 +44,8 @@ type Tool struct {
 	// suspends the call. A panic is a failed call.
 	Run func(ctx context.Context, call Call) (Output, error)
 
-	// Kind is what sort of thing the tool does, for whoever counts progress.
+	// Kind is what sort of thing the tool does: read, edit, execute and so on. The
+	// loop only records it; package progress counts a run's deeds by it.
 	Kind trajectory.Kind
 	// Approval asks for a person's approval of these arguments by returning a
 	// question; "" needs none. It must be pure. Nil never asks.
@@ -41,9 +55,11 @@ type Tool struct {
 	ReplaySafe bool
 	// Alone keeps the tool from running beside any other call of its turn.
 	Alone bool
-	// Polls says that asking the same again is the tool's job.
+	// Polls is for a tool that asks whether something has changed, such as the state
+	// of a build: the same call with the same result, again and again, is then no
+	// sign that the run is stuck.
 	Polls bool
-	// Identity says what makes two calls the same, for whoever watches for
+	// Identity says what makes two calls the same, where package progress looks for
 	// repetition; nil is the arguments. It must be pure; one that panics says nothing.
 	Identity func(Call) string
 	// Timeout bounds one call; zero and negative are no limit. A call that exceeds

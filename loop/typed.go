@@ -22,6 +22,9 @@ import (
 //   - Run, which decodes the arguments and encodes what run returns: a string and
 //     an [Output] as they are, anything else as JSON.
 //
+// run finds its [Call], with the Resume of one that was suspended, by
+// [CallFrom](ctx).
+//
 // When In has no schema the tool is unusable, and [RunToolLoop] says why.
 func NewTool[In, Out any](t Tool, run func(context.Context, In) (Out, error)) Tool {
 	if run == nil {

@@ -36,9 +36,11 @@ type Unfinished struct {
 	Verdict         Verdict
 	// Because says why, in sentences for a person.
 	Because string
-	// Suggestion is what to send, or to do where the session waits, to carry on; ""
-	// when it looks finished. It is offered, never sent. Where the last message is a
-	// reply without calls something has to be sent: a run over it is done at once.
+	// Suggestion is what to send to carry on, a message that addresses the model;
+	// where the session waits it says instead what the person has to do. "" when it
+	// looks finished. It is for a host to offer and never sent by itself. Where calls
+	// are open, or the last message is a request or a result, no message is needed.
+	// Where it is a reply without calls one is: a run over that is done at once.
 	Suggestion string
 }
 

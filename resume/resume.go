@@ -10,13 +10,36 @@
 //
 // # How to carry on
 //
-// The first run and every later one are then the same code: past.Messages are the
+// The first run and every later one are the same code: past.Messages are the
 // messages, past.State is where the loop begins, past.Tail is where the writer goes
 // on. For a file that does not exist yet all three are zero, as for a new session, and
 // the host puts in the first message:
 //
-//	session := trajectory.NewWriter(file, trajectory.Header{Title: "rename"}, past.Tail)
-//	res, err := loop.RunToolLoop(ctx, past.Messages, loop.Options{Turn: model, From: past.State, Record: session.Append})
+//	func work(ctx context.Context, dir, request string, o loop.Options) (loop.Result, error) {
+//		past, err := resume.ReadResumable(dir, "session.jsonl")
+//		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+//			return loop.Result{}, err
+//		}
+//		fmt.Println(past.Assessment.Verdict, "-", past.Assessment.Because)
+//		messages := past.Messages
+//		if len(messages) == 0 { // the first start
+//			messages = append(messages, turn.User(request))
+//		}
+//		f, err := os.OpenFile(filepath.Join(dir, "session.jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+//		if err != nil {
+//			return loop.Result{}, err
+//		}
+//		defer f.Close()
+//		session := trajectory.NewWriter(f, trajectory.Header{}, past.Tail)
+//		o.From, o.Record = past.State, session.Append
+//		return loop.RunToolLoop(ctx, messages, o)
+//	}
+//
+// A session that is finished stays so: a run over it is done at once, with the reply
+// that it has, and the model is not asked. So look at past.Assessment.Verdict. Where
+// it is [Finished], append a user message to go on with something new; where the last
+// message is a reply without calls and the work is not done, one is needed too, and
+// [Unfinished.Suggestion] is a proposal. Where it is [WaitingForReply], show what past.State.Waiting() asks and put the answers into Options.Replies.
 //
 // # Whether to carry on
 //

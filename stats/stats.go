@@ -8,8 +8,9 @@
 //
 // # What the figures mean
 //
-// The same folds make the totals of a live run, of a replayed session and of a
-// run with its children, so the three agree. Sums are exact: money is an integer,
+// The same folds make the totals of a live run, of a replayed session and of a run
+// with its children, so the three agree; trajectory.Fold is the one over the entries
+// of a record. Sums are exact: money is an integer,
 // rates are computed from the totals and never stored. A negative or absurd figure
 // from a provider counts as nothing, and a sum that would overflow stays at the
 // largest value, so no total ever goes down.
@@ -21,7 +22,8 @@
 // # In a test
 //
 // The totals that a host's own test expects are best made by the same calls, in
-// the order in which things happen.
+// the order in which things happen. Durations are exact inside testing/synctest:
+// package turntest has a snippet.
 package stats
 
 import (
@@ -38,7 +40,10 @@ import (
 type RunStats struct {
 	// Turns counts model turns of the run itself; auxiliary calls are none.
 	Turns int64
-	// ToolCalls counts calls that were dispatched. One that never ran adds nothing.
+	// ToolCalls counts calls that were dispatched, each once, however often it was
+	// suspended or begun again. Not counted are those that never ran: an unknown
+	// tool, bad arguments, a call of a reply that was cut, one whose approval
+	// was denied or is awaited, one that a stop or a spent budget kept from starting.
 	ToolCalls int64
 	// InputTokens and OutputTokens count cached and reasoning tokens too.
 	InputTokens, OutputTokens int64

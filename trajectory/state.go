@@ -70,7 +70,8 @@ type OpenCall struct {
 	Imported bool `json:"imported,omitempty"`
 	// Cut: the reply that made it was cut at the output limit, so it must not run.
 	Cut bool `json:"cut,omitempty"`
-	// Suspension is why it waits or waited, Reply what it was resumed with.
+	// Suspension is why it waits or waited: nil for a call that was never suspended,
+	// never nil for the calls of [State.Waiting]. Reply is what it was resumed with.
 	Suspension *Suspension `json:"suspension,omitempty"`
 	Reply      *Reply      `json:"reply,omitempty"`
 	// Pauses is how often it was suspended.

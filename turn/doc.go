@@ -7,7 +7,7 @@
 // # A model of your own
 //
 // A host brings its model as a [TurnFn], a function of the messages and the tools
-// that returns one completed turn:
+// that returns one completed turn. The smallest, which ignores its context:
 //
 //	func(ctx context.Context, messages []turn.TranscriptMessage, tools []turn.WireToolDefinition) (turn.ModelTurnResult, error) {
 //		return turn.ModelTurnResult{Message: turn.Assistant("hello")}, nil

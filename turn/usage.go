@@ -22,8 +22,10 @@ type Usage struct {
 func (u Usage) IsZero() bool { return u == Usage{} }
 
 // Timings are the latencies of one model call. Both clocks start when the
-// [TurnFn] is called, retries and waits included: StirrupJS's speedStats measures
-// the same way, so output tokens per second of Generation is its end-to-end rate.
+// [TurnFn] is called, and retries and waits count. So output tokens divided by
+// Generation is the end-to-end rate that a user waits for, not the server's decoding
+// speed. The definition is that of speedStats in StirrupJS, another agent library,
+// and figures of the two can be compared.
 type Timings struct {
 	// TTFT is the time to the first piece of content, reasoning or tool call that
 	// is not empty; nil when the reply was not streamed.

@@ -53,6 +53,22 @@ func ExampleNew() {
 	// done 120 9 <nil>
 }
 
+// connect makes a model of a server; OpenAI's own is https://api.openai.com/v1.
+func connect(url, key, name string) turn.TurnFn {
+	service := openai.NewChatCompletionService(option.WithBaseURL(url), option.WithAPIKey(key))
+	return chat.New(service, name, chat.Options{})
+}
+
+// All that a real model takes: a server, a key and a name.
+func ExampleNew_server() {
+	server := local(200, stream(delta(`"content":"Good morning."`), finish("stop")))
+	defer server.Close()
+	res, err := loop.RunToolLoop(context.Background(), []turn.TranscriptMessage{turn.User("Hello.")},
+		loop.Options{Turn: connect(server.URL, "key", "small-model")})
+	fmt.Println(res.Text(), err)
+	// Output: Good morning. <nil>
+}
+
 // What a server gets beside messages and tools are its own parameters.
 func ExampleOptions() {
 	server := local(200, stream(delta(`"content":"hi"`), finish("stop"), spent(`{"prompt_tokens":1000000,"completion_tokens":0}`)))

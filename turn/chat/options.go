@@ -124,8 +124,9 @@ type Delta struct {
 	Attempt int // 1 is the first; a higher number means that the reply began again
 	Kind    Kind
 	Text    string // valid UTF-8; of a tool call, a piece of its arguments
-	// Index, ID and Name say which tool call it is: the how manyth that began in
-	// this reply, and what is known of it so far.
+	// Index, ID and Name say which tool call it is. Index counts the calls of this
+	// reply from 0, in the order in which they began; ID and Name are what is known
+	// of it so far.
 	Index    int
 	ID, Name string
 }

@@ -25,7 +25,8 @@ type Reply struct {
 	After time.Duration
 }
 
-// Say is a reply of text and calls, with neither usage nor timings.
+// Say is a reply of text and calls, with neither usage nor timings. Its Finish is
+// "tool_calls" when it calls something and "stop" otherwise.
 func Say(text string, calls ...turn.Call) Reply {
 	finish := "stop"
 	if len(calls) > 0 {

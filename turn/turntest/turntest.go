@@ -11,12 +11,42 @@
 // # Testing an agent without a model
 //
 // A [Script] answers with what it was given, in order, and remembers what it was
-// asked. What the agent did shows in the run's result, what it asked in
-// [Script.Asked], and that it asked all it was meant to in [Script.Left]. An agent
-// that asks once more gets an error that says what it asked. Replies can fail ([Fail]), spend
+// asked. Its method Turn is the model of the run under test:
+//
+//	func TestTellsTheTime(t *testing.T) {
+//		model := turntest.NewScript(
+//			turntest.Say("I'll look.", turn.Call{ID: "a", Name: "clock"}).Spending(40, 9),
+//			turntest.Say("It is noon."),
+//		)
+//		res, err := loop.RunToolLoop(t.Context(), []turn.TranscriptMessage{turn.User("What time is it?")},
+//			loop.Options{Turn: model.Turn, Tools: []loop.Tool{clock}})
+//		if err != nil || res.Text() != "It is noon." || model.Left() != 0 {
+//			t.Errorf("%q, %v, %d replies left", res.Text(), err, model.Left())
+//		}
+//		if got := turn.Text(model.Asked()[1].Messages[2]); got != "12:00" {
+//			t.Errorf("the model was given %q as the tool's result", got)
+//		}
+//	}
+//
+// What the agent did shows in the run's result, what it asked in [Script.Asked],
+// and that it asked all it was meant to in [Script.Left]. An agent that asks once
+// more gets an error that says what it asked. Replies can fail ([Fail]), spend
 // ([Reply.Spending]) and take their time ([Reply.Taking]), which costs none inside
 // testing/synctest. A model that has to look at what it is asked is written as a
 // function, like any other.
+//
+// [Say] sets the finish reason too, and no usage: [Reply.Spending] adds that. Every
+// duration of a run is exact in a bubble of testing/synctest:
+//
+//	synctest.Test(t, func(t *testing.T) {
+//		model := turntest.NewScript(turntest.Say("", turn.Call{ID: "a", Name: "sleep"}).Taking(time.Second), turntest.Say("Done."))
+//		sleep := loop.Tool{Name: "sleep", Run: func(context.Context, loop.Call) (loop.Output, error) {
+//			time.Sleep(time.Minute)
+//			return loop.Text(""), nil
+//		}}
+//		res, err := loop.RunToolLoop(t.Context(), messages, loop.Options{Turn: model.Turn, Tools: []loop.Tool{sleep}})
+//		fmt.Println(res.Stats.ModelTime, res.Stats.ToolTime, err) // 1s 1m0s <nil>
+//	})
 //
 // # Checking a TurnFn
 //

@@ -1,0 +1,69 @@
+package resume_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/pawl-dev/pawl/loop"
+	"github.com/pawl-dev/pawl/resume"
+	"github.com/pawl-dev/pawl/trajectory"
+	"github.com/pawl-dev/pawl/turn"
+	"github.com/pawl-dev/pawl/turn/turntest"
+)
+
+// work begins the session that is recorded in dir, or goes on where it was left.
+func work(ctx context.Context, dir, request string, o loop.Options) (loop.Result, error) {
+	past, err := resume.ReadResumable(dir, "session.jsonl")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return loop.Result{}, err
+	}
+	fmt.Println(past.Assessment.Verdict, "-", past.Assessment.Because)
+	messages := past.Messages
+	if len(messages) == 0 { // the first start
+		messages = append(messages, turn.User(request))
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "session.jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return loop.Result{}, err
+	}
+	defer f.Close()
+	session := trajectory.NewWriter(f, trajectory.Header{}, past.Tail)
+	o.From, o.Record = past.State, session.Append
+	return loop.RunToolLoop(ctx, messages, o)
+}
+
+// A recorded session in one piece. The first start fails after a tool ran, the
+// second goes on and calls it no more, and a third finds nothing left to do.
+func Example() {
+	dir, err := os.MkdirTemp("", "session")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	deploy := loop.Tool{Name: "deploy", Run: func(context.Context, loop.Call) (loop.Output, error) {
+		fmt.Println("deploying")
+		return loop.Text("version 7 is live"), nil
+	}}
+	model := turntest.NewScript(
+		turntest.Say("", turn.Call{ID: "a", Name: "deploy"}),
+		turntest.Fail(errors.New("503 overloaded")),
+		turntest.Say("It is deployed."),
+	)
+	for range 3 {
+		res, err := work(context.Background(), dir, "Deploy it.", loop.Options{Turn: model.Turn, Tools: []loop.Tool{deploy}})
+		fmt.Printf("%q %v\n", res.Text(), err)
+	}
+	// Output:
+	// finished - Nothing has been asked yet.
+	// deploying
+	// "" model: 503 overloaded
+	// unfinished - The model never answered the last tool result. The run ended with an error of the model: “model: 503 overloaded”.
+	// "It is deployed." <nil>
+	// finished - The run ended with a reply, and nothing is left open.
+	// "It is deployed." <nil>
+}
