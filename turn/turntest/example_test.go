@@ -49,8 +49,8 @@ func ExampleScript() {
 	// true
 }
 
-// What a test says as the model: text, calls, or both. A call without arguments
-// has none; ids need only differ within a reply.
+// What a test says as the model: text, calls, or both. A call needs no Arguments,
+// and its id need only differ from those of the same reply.
 func ExampleSay() {
 	reply := turntest.Say("I'll look.", turn.Call{ID: "a", Name: "clock"}, turn.Call{ID: "b", Name: "calendar", Arguments: `{"day":"today"}`})
 	fmt.Println(reply.Result.Message.Content, len(reply.Result.Message.ToolCalls), reply.Result.Finish)

@@ -1,9 +1,12 @@
 // Package turntest plays the model in tests, and checks that a [turn.TurnFn] keeps
 // its contract.
 //
-//	model := turntest.NewScript(turntest.Say("It is noon."))
-//	reply, err := model.Turn(ctx, []turn.TranscriptMessage{turn.User("What time is it?")}, nil)
-//	fmt.Println(reply.Message.Content, err) // It is noon. <nil>
+//	model := turntest.NewScript(
+//		turntest.Say("I'll look.", turn.Call{ID: "a", Name: "clock"}),
+//		turntest.Say("It is noon."),
+//	)
+//	res, err := loop.RunToolLoop(ctx, messages, loop.Options{Turn: model.Turn, Tools: tools})
+//	fmt.Println(res.Text(), model.Left(), err) // It is noon. 0 <nil>
 //
 // # Testing an agent without a model
 //
@@ -25,9 +28,9 @@
 //		}
 //	}
 //
-// What the agent did shows in the result, what it asked in model.Asked, and that it
-// asked all it was meant to in model.Left. An agent that asks once more than that
-// gets an error that says what it asked. Replies can fail ([Fail]), spend
+// What the agent did shows in the run's result, what it asked in [Script.Asked],
+// and that it asked all it was meant to in [Script.Left]. An agent that asks once
+// more gets an error that says what it asked. Replies can fail ([Fail]), spend
 // ([Reply.Spending]) and take their time ([Reply.Taking]), which costs none inside
 // testing/synctest. A model that has to look at what it is asked is written as a
 // function, like any other.
