@@ -77,24 +77,33 @@ type atWork struct {
 
 func (w *work) begin(ctx context.Context, i int, d *decision) {
 	w.active++
-	tool, call, ends := d.tool, d.call, w.ends
-	e := &workEnd{i: i}
+	tool, ends := d.tool, w.ends
 	if tool.Timeout > 0 {
+		call, e := d.call, &workEnd{i: i}
 		go func() {
 			tool.do(ctx, &call, &e.o)
 			ends <- e
 		}()
 		return
 	}
-	scope := &callContext{Context: ctx, call: call}
-	w.calls[i] = atWork{tool: tool, scope: scope, began: time.Now()}
-	go tool.report(scope, &e.o, func(*Outcome) { ends <- e })
+	one := &struct { // all that the call needs, at once
+		scope callContext
+		end   workEnd
+	}{callContext{Context: ctx, call: d.call}, workEnd{i: i}}
+	w.calls[i] = atWork{tool: tool, scope: &one.scope, began: time.Now()}
+	go tool.report(&one.scope, &one.end.o, func(*Outcome) { ends <- &one.end })
 }
 
 // wait returns the next end: of a call that ended, or of one that is left because
 // it did not.
 func (w *work) wait(grace time.Duration) *workEnd {
 	for {
+		if len(w.ends) > 0 { // only this goroutine takes any
+			if e := <-w.ends; !w.calls[e.i].left {
+				return w.ended(e)
+			}
+			continue
+		}
 		select {
 		case e := <-w.ends:
 			if !w.calls[e.i].left {

@@ -31,12 +31,31 @@ func repeatedID(batch []OpenCall) (id string, found bool) {
 
 // find is the index of an open call, -1 when there is none of that name.
 func (f *Fold) find(turn int, id string) int {
+	if len(f.batch) > bigBatch {
+		return f.findIndexed(turn, id)
+	}
 	for n := range f.batch {
 		i := (f.next + n) % len(f.batch)
 		if c := &f.batch[i]; !f.settled[i] && c.ID == id && c.Turn == turn {
 			f.next = i
 			return i
 		}
+	}
+	return -1
+}
+
+// bigBatch is where an index is worth making.
+const bigBatch = 32
+
+func (f *Fold) findIndexed(turn int, id string) int {
+	if len(f.index) == 0 {
+		f.index = make(map[string]int, len(f.batch))
+		for i := range f.batch {
+			f.index[f.batch[i].ID] = i
+		}
+	}
+	if i, ok := f.index[id]; ok && !f.settled[i] && f.batch[i].Turn == turn {
+		return i
 	}
 	return -1
 }

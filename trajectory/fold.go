@@ -23,9 +23,10 @@ type Fold struct {
 	turn    int // of the reply whose calls are the batch
 	first   int // index in messages of the batch's first result
 	batch   []OpenCall
-	settled []bool // by index in batch
-	next    int    // where find looks first: calls mostly start and end in order
-	shared  int    // how many of messages somebody else may hold
+	settled []bool         // by index in batch
+	next    int            // where find looks first: calls mostly start and end in order
+	index   map[string]int // place by id, of a batch in which looking would cost
+	shared  int            // how many of messages somebody else may hold
 }
 
 // Resume begins anew, from an earlier run's messages and state. The messages
@@ -260,7 +261,7 @@ func (f *Fold) addMessage(m turn.TranscriptMessage, imported bool) error {
 	}
 	f.base.LastWord = false
 	f.messages = append(f.messages, m)
-	f.batch, f.settled, f.first, f.next = f.batch[:0], f.settled[:0], len(f.messages), 0
+	f.batch, f.settled, f.first, f.next, f.index = f.batch[:0], f.settled[:0], len(f.messages), 0, nil
 	if n := turn.CountCalls(m); n > 1 { // room for the batch and its results at once
 		f.batch, f.settled = slices.Grow(f.batch, n), slices.Grow(f.settled, n)
 		f.messages = slices.Grow(f.messages, n)
