@@ -29,6 +29,7 @@ type PairingError struct {
 	CallID string // "" where no call is meant
 }
 
+// Error says where the fault is, and of which call.
 func (e *PairingError) Error() string {
 	if e.CallID == "" {
 		return fmt.Sprintf("message %d: %s", e.Index, e.Fault)
