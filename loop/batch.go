@@ -91,7 +91,7 @@ func (w *work) begin(ctx context.Context, i int, d *decision) {
 		end   workEnd
 	}{callContext{Context: ctx, call: d.call}, workEnd{i: i}}
 	w.calls[i] = atWork{tool: tool, scope: &one.scope, began: time.Now()}
-	go tool.report(&one.scope, &one.end.o, func(*Outcome) { ends <- &one.end })
+	go tool.report(&one.scope, &one.end, ends)
 }
 
 // wait returns the next end: of a call that ended, or of one that is left because

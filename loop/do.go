@@ -44,11 +44,11 @@ func (t *Tool) do(ctx context.Context, call *Call, o *Outcome) {
 // watch runs the tool on a goroutine of its own, and leaves it when it is told to
 // stop and does not.
 func (t *Tool) watch(ctx *callContext, o *Outcome) {
-	ends := make(chan *Outcome, 1) // a tool that was left sends to nobody and ends
-	go t.report(ctx, new(Outcome), func(o *Outcome) { ends <- o })
+	ends := make(chan *workEnd, 1) // a tool that was left sends to nobody and ends
+	go t.report(ctx, new(workEnd), ends)
 	select {
 	case came := <-ends:
-		*o = *came
+		*o = came.o
 		return
 	case <-ctx.Done():
 	}
@@ -56,18 +56,19 @@ func (t *Tool) watch(ctx *callContext, o *Outcome) {
 	defer timer.Stop()
 	select {
 	case came := <-ends:
-		*o = *came
+		*o = came.o
 	case <-timer.C:
 		t.left(ctx, o)
 	}
 }
 
-// report calls the tool and hands on what came of it, also when the tool ends its
-// goroutine with runtime.Goexit.
-func (t *Tool) report(ctx *callContext, o *Outcome, to func(*Outcome)) {
-	o.Status, o.Error = trajectory.Failed, "the tool ended its goroutine"
-	defer func() { to(o) }()
-	t.invoke(ctx, o)
+// report is the body of a call's own goroutine: it calls the tool and hands on what
+// came of it, also when the tool ends the goroutine with runtime.Goexit.
+func (t *Tool) report(ctx *callContext, e *workEnd, to chan<- *workEnd) {
+	room()
+	e.o.Status, e.o.Error = trajectory.Failed, "the tool ended its goroutine"
+	defer func() { to <- e }()
+	t.invoke(ctx, &e.o)
 }
 
 // left is the outcome of a tool that did not stop when it was told to.
