@@ -113,7 +113,7 @@ var (
 		rapid.Custom(func(t *rapid.T) Body { return Message{genMessage.Draw(t, "m"), nil} }),
 		rapid.Custom(func(t *rapid.T) Body {
 			d := genDuration.Draw(t, "ttft")
-			return Message{genMessage.Draw(t, "m"), &Turn{genUsage.Draw(t, "usage"), turn.Timings{TTFT: &d, Generation: genDuration.Draw(t, "d")}, genText.Draw(t, "finish"), genText.Draw(t, "model"), rapid.Bool().Draw(t, "auxiliary")}}
+			return Message{genMessage.Draw(t, "m"), &Turn{genUsage.Draw(t, "usage"), turn.Timings{TTFT: &d, Generation: genDuration.Draw(t, "d")}, genText.Draw(t, "finish"), genText.Draw(t, "model"), rapid.IntRange(0, 1<<30).Draw(t, "number"), rapid.Bool().Draw(t, "auxiliary")}}
 		}),
 		rapid.Custom(func(t *rapid.T) Body {
 			return CallStart{genCall.Draw(t, "call"), 3, KindEdit, true, genText.Draw(t, "identity"), true, true, true, &Reply{ReplyAnswer, genText.Draw(t, "reply"), genText.Draw(t, "ticket")}}

@@ -257,7 +257,7 @@ func decodeTurn(v gjson.Result) *Turn {
 	if !v.IsObject() {
 		return nil
 	}
-	t := &Turn{Finish: v.Get("finish").String(), Model: v.Get("model").String(), Auxiliary: v.Get("auxiliary").Bool()}
+	t := &Turn{Finish: v.Get("finish").String(), Model: v.Get("model").String(), Number: int(v.Get("number").Int()), Auxiliary: v.Get("auxiliary").Bool()}
 	v.Get("usage").ForEach(func(key, value gjson.Result) bool {
 		n := value.Int()
 		switch key.Str {

@@ -245,6 +245,7 @@ func (l *line) turn(t Turn) {
 	l.data = append(l.data, '}')
 	l.text("finish", t.Finish)
 	l.text("model", t.Model)
+	l.number("number", int64(t.Number))
 	l.flag("auxiliary", t.Auxiliary)
 	l.data = append(l.data, '}')
 }
