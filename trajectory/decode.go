@@ -31,9 +31,6 @@ func (e *VersionError) Error() string {
 	return fmt.Sprintf("the session is in version %d of the format, and this program reads up to version %d", e.Version, Version)
 }
 
-// maxSeq keeps a damaged number from using up all numbers above it.
-const maxSeq = 1 << 53
-
 // decoder reads lines, one after the other.
 type decoder struct{ scratch fields }
 
@@ -120,7 +117,7 @@ func (d *decoder) fields(text string, message func() (turn.TranscriptMessage, er
 	d.scratch = f
 	r := record{kind: f.text("t")}
 	r.Seq = f.at("seq").Int()
-	if r.kind == "" || r.Seq < 1 || r.Seq > maxSeq {
+	if r.kind == "" || r.Seq < 1 {
 		return record{}, errors.New(`no entry: "t" or "seq" is missing or wrong`)
 	}
 	r.At, _ = time.Parse(time.RFC3339Nano, f.text("at")) // a damaged time costs no entry
