@@ -37,7 +37,7 @@ type Listed struct {
 // due, so the first of many sessions cost no more than the first of few.
 func List(cwd string) iter.Seq2[Listed, error] {
 	return func(yield func(Listed, error) bool) {
-		root, err := os.OpenRoot(cwd)
+		root, err := openRoot(cwd)
 		if err != nil {
 			yield(Listed{}, err)
 			return

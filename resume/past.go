@@ -1,6 +1,7 @@
 package resume
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -72,8 +73,9 @@ type Action struct {
 // session. Such a file is better not written to.
 var ErrNoSession = errors.New("the file is not a session")
 
-// ReadPast reads a session. The file is a path below cwd; one that leads out of it,
-// by "..", as an absolute path or through a symbolic link, is refused.
+// ReadPast reads a session. The file is a path below cwd, "" being the current
+// directory; one that leads out of it, by "..", as an absolute path or through a
+// symbolic link, is refused.
 //
 // Each observer is handed every entry in order, children's included, as a recorder
 // would have been; an error of one ends the reading. What is wrong with single
@@ -82,7 +84,7 @@ var ErrNoSession = errors.New("the file is not a session")
 // can be carried on like any other. A newer format is a *[trajectory.VersionError];
 // anything but a regular file is refused. Nothing is ever written.
 func ReadPast(cwd, file string, observe ...func(trajectory.Event) error) (PastSession, error) {
-	root, err := os.OpenRoot(cwd)
+	root, err := openRoot(cwd)
 	if err != nil {
 		return PastSession{}, sessionError(file, err)
 	}
@@ -90,6 +92,10 @@ func ReadPast(cwd, file string, observe ...func(trajectory.Event) error) (PastSe
 	past, err := readIn(root, file, observe)
 	return past, sessionError(file, err)
 }
+
+// openRoot takes "" for the current directory, as filepath.Join does. Otherwise the
+// session would not exist for the reader, and a writer would begin it a second time.
+func openRoot(cwd string) (*os.Root, error) { return os.OpenRoot(cmp.Or(cwd, ".")) }
 
 func sessionError(file string, err error) error {
 	if err == nil {

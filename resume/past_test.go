@@ -61,6 +61,13 @@ func TestMissingFileIsANewSession(t *testing.T) {
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	dir := t.TempDir()
 	put(t, dir, "empty.jsonl", nil)
+	t.Chdir(dir)
+	_, err = ReadResumable("", "empty.jsonl")
+	require.NoError(t, err, "no directory is the current one")
+	for l, err := range List("") {
+		require.NoError(t, err)
+		require.Equal(t, "empty.jsonl", l.File)
+	}
 	p, err = ReadResumable(dir, "empty.jsonl")
 	require.NoError(t, err)
 	require.Zero(t, p.Tail)
