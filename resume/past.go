@@ -53,6 +53,8 @@ type PastSession struct {
 	ProblemCount int
 	// Unknown counts the entries of types that this program does not know.
 	Unknown map[string]int
+
+	brokenOff bool // the last line is the beginning of an entry
 }
 
 // Action is a call that was started, as the record tells it.
@@ -168,16 +170,21 @@ func read(r io.Reader, observe []func(trajectory.Event) error) (p PastSession, e
 	reader := trajectory.NewReader(r)
 	t := tracker{past: &p, running: make(map[string]Action)}
 	foreign := false
+	var lastLine, lastTorn int64
 	for e, entryErr := range reader.Entries() {
 		var problem *trajectory.Problem
 		if errors.As(entryErr, &problem) {
 			p.problem(problem)
+			if lastLine = max(lastLine, problem.Line); problem.Fault == trajectory.Torn {
+				lastTorn = problem.Line
+			}
 			foreign = foreign || problem.Fault == trajectory.Unreadable || problem.Fault == trajectory.TooLong
 			continue
 		}
 		if err = entryErr; err != nil {
 			break
 		}
+		lastLine = max(lastLine, e.Line)
 		if foldErr := t.fold.Add(e.Event); foldErr != nil {
 			p.problem(&trajectory.Problem{Fault: trajectory.Misfit, Line: e.Line, Offset: e.Offset, Err: foldErr})
 		}
@@ -192,6 +199,7 @@ func read(r io.Reader, observe []func(trajectory.Event) error) (p PastSession, e
 		}
 	}
 	p.Header, p.Tail, p.Unknown = reader.Header(), reader.Tail(), reader.Unknown()
+	p.brokenOff = p.Tail.Torn && lastTorn > 0 && lastTorn == lastLine
 	t.finish()
 	if err == nil && foreign && p.Tail.Seq == 0 {
 		err = ErrNoSession
