@@ -68,13 +68,24 @@ type field struct {
 	value gjson.Result
 }
 
+// at takes null for nothing, as other writers may write it.
 func (f fields) at(name string) gjson.Result {
 	for i := len(f) - 1; i >= 0; i-- {
-		if f[i].name == name {
+		if f[i].name == name && f[i].value.Type != gjson.Null {
 			return f[i].value
 		}
 	}
 	return gjson.Result{}
+}
+
+// raw is a value of somebody else's, null too; nil when there is none.
+func (f fields) raw(name string) json.RawMessage {
+	for i := len(f) - 1; i >= 0; i-- {
+		if f[i].name == name {
+			return json.RawMessage(f[i].value.Raw)
+		}
+	}
+	return nil
 }
 
 func (f fields) text(name string) string { return f.at(name).String() }
@@ -91,6 +102,14 @@ func (f fields) value(name string, v any) error {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
+}
+
+// needed is value for what an entry is nothing without: no plan is not an empty one.
+func (f fields) needed(name string, v any) error {
+	if !f.at(name).Exists() {
+		return fmt.Errorf("there is no %s", name)
+	}
+	return f.value(name, v)
 }
 
 // milliseconds is zero for what is no duration.
@@ -143,9 +162,7 @@ func (r *record) decodeHeader(f fields) error {
 		return errors.New("session: the version is missing")
 	}
 	r.header.Title = f.text("title")
-	if host := f.at("host"); host.Exists() {
-		r.header.Host = json.RawMessage(host.Raw)
-	}
+	r.header.Host = f.raw("host")
 	return nil
 }
 
@@ -192,11 +209,11 @@ func decodeRare(kind string, f fields) (Body, error) {
 		return RunEnd{Reason: turn.StopReason(f.text("reason")), Failure: f.text("failure"), Cause: f.text("cause")}, nil
 	case "suspend":
 		b := Suspend{Call: f.call(), Turn: f.int("turn"), Duration: milliseconds(f.at("durationMs")), Agents: f.int("agents")}
-		err := errors.Join(f.value("suspension", &b.Suspension), f.value("children", &b.Children))
+		err := errors.Join(f.needed("suspension", &b.Suspension), f.value("children", &b.Children))
 		return b, err
 	case "plan":
 		var b PlanChange
-		err := f.value("plan", &b.Plan)
+		err := f.needed("plan", &b.Plan)
 		return b, err
 	case "spend":
 		var b Spend
@@ -211,11 +228,7 @@ func decodeRare(kind string, f fields) (Body, error) {
 		return Title{f.text("title")}, nil
 	}
 	if isCustom(kind) {
-		b := Custom{Name: kind}
-		if data := f.at("data"); data.Exists() {
-			b.Data = json.RawMessage(data.Raw)
-		}
-		return b, nil
+		return Custom{Name: kind, Data: f.raw("data")}, nil
 	}
 	return nil, nil
 }
