@@ -86,7 +86,13 @@ func sessions(root *os.Root) ([]Listed, error) {
 			continue
 		}
 		l := Listed{File: e.Name()}
-		switch info, err := e.Info(); {
+		info, err := e.Info()
+		if e.Type()&fs.ModeSymlink != 0 { // it is the file that counts
+			if linked, linkErr := root.Stat(e.Name()); linkErr == nil {
+				info, err = linked, nil
+			}
+		}
+		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			continue // deleted meanwhile
 		case err == nil:

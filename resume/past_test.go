@@ -275,6 +275,24 @@ func TestList(t *testing.T) {
 	}
 }
 
+func TestListFollowsLinks(t *testing.T) {
+	dir := t.TempDir()
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	put(t, dir, "real/s", sessionOf(t, small))
+	require.NoError(t, os.Chtimes(filepath.Join(dir, "real/s"), at, at))
+	require.NoError(t, os.Symlink("real/s", filepath.Join(dir, "link.jsonl")))
+	require.NoError(t, os.Symlink("nowhere", filepath.Join(dir, "dangling.jsonl")))
+	for l, err := range List(dir) {
+		if l.File == "dangling.jsonl" {
+			require.ErrorIs(t, err, fs.ErrNotExist)
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, int64(len(sessionOf(t, small))), l.Size)
+		require.Equal(t, at.Unix(), l.Modified.Unix())
+	}
+}
+
 // Another program's files are refused whole, with what was found in them.
 func TestOtherProgramsSessions(t *testing.T) {
 	root := filepath.Join("..", "..", "shared", "sessions")
