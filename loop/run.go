@@ -227,7 +227,7 @@ func (r *run) ask() *ending {
 	reply := &r.res.Last
 	message := turn.ReplayForm(reply.Message)
 	err := emit(r, trajectory.Message{Message: message, Turn: &trajectory.Turn{
-		Usage: reply.Usage, Timings: reply.Timings, Finish: reply.Finish, Model: reply.Model}})
+		Usage: reply.Usage, Timings: reply.Timings, Finish: reply.Finish, Model: reply.Model, Number: r.fold.Turn() + 1}})
 	if err != nil {
 		return failed(err)
 	}

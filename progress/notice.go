@@ -49,12 +49,12 @@ func working(s RunSpend, p RunProgress, o NoticeOptions) []string {
 	}
 	counted := plus(s.PromptTokens, s.CompletionTokens)
 	if average := roundedQuotient(s.Tokens, s.Requests); s.Requests > 1 && average > 0 {
-		words, _ := said(average)
+		words := strings.TrimPrefix(tokens(average), "about ")
 		why := ", because each request reads the whole conversation again"
 		if s.CompletionTokens > counted/2 {
 			why = "" // it is not reading that made the total
 		}
-		sentences = append(sentences, "That is about "+words+" tokens a request"+why+".")
+		sentences = append(sentences, "That is about "+words+" a request"+why+".")
 	}
 	var shares []string
 	if part := share(s.CompletionTokens, counted); part != "" && s.PromptTokens > 0 {

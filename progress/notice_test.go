@@ -84,6 +84,7 @@ func workingCases() []noticeCase {
 		{name: "at the first threshold", spend: million, progress: worked},
 		{name: "one of everything", spend: million, progress: progress.RunProgress{Edits: 1, Files: 1, Commands: 1, StepsDone: 1, StepsTotal: 1, Agents: 1}},
 		{name: "one request", spend: spent(1, 1_000_000, 1, 0), progress: progress.RunProgress{Commands: 1}},
+		{name: "a token a request", spend: spent(30, 30, 1, 0), progress: progress.RunProgress{Commands: 1}},
 		{name: "edits whose tools name no file", spend: million, progress: progress.RunProgress{Edits: 3}},
 		{name: "one such edit", spend: million, progress: progress.RunProgress{Edits: 1}},
 		{name: "commands alone", spend: million, progress: progress.RunProgress{Commands: 1523}},

@@ -167,3 +167,26 @@ func TestSpendOverASuspendedCall(t *testing.T) {
 	require.Equal(t, progress.RunProgress{Agents: 1}, all)
 	require.EqualValues(t, 154, w.Spend().DelegatedTokens)
 }
+
+// What a model says at a limit is spend, and no turn: neither its own nor a child's.
+func TestSpendOfALastWord(t *testing.T) {
+	lastWord := trajectory.Message{Message: turn.ReplayForm(turn.Assistant("half of it")),
+		Turn: &trajectory.Turn{Usage: turn.Usage{InputTokens: 70, OutputTokens: 7}, Auxiliary: true}}
+	call := turn.Call{ID: "c0", Name: "delegate", Arguments: "{}"}
+	s := begin(turn.User("go"))
+	s.reply("", call)
+	s.put(trajectory.CallStart{Call: call, Turn: 1})
+	s.child(0, trajectory.RunStart{}).child(0, lastWord)
+	s.put(trajectory.CallEnd{Call: call, Turn: 1, Status: trajectory.OK, Agents: 1, Message: turn.ToolResult("c0", "ok"),
+		Children: stats.AccumulateAuxiliarySpend(stats.RunStats{}, stats.AuxiliarySpend{Usage: lastWord.Turn.Usage})})
+	s.put(lastWord)
+
+	var f trajectory.Fold
+	w := progress.NewWatch(progress.WatchOptions{})
+	for i, e := range s.events {
+		require.NoError(t, f.Add(e))
+		require.NoError(t, w.Record(e))
+		require.Equal(t, progress.Spend(f.State(), w.Spend().Model), w.Spend(), "entry %d", i)
+	}
+	require.EqualValues(t, 1, w.Spend().Requests)
+}

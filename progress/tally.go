@@ -66,11 +66,15 @@ func (t *tally) add(e *trajectory.Event) (closed *turnFacts) {
 			return nil
 		}
 		closed = t.closeTurn()
-		t.own = stats.AccumulateTurn(t.own, turn.ModelTurnResult{Usage: b.Turn.Usage, Timings: b.Turn.Timings})
+		t.own = addReply(t.own, b.Turn)
 		if b.Turn.Model != "" {
 			t.model = b.Turn.Model
 		}
-		t.turn = newTurn(t.turn.number+1, b.Message)
+		number := t.turn.number
+		if !b.Turn.Auxiliary {
+			number = max(number+1, b.Turn.Number)
+		}
+		t.turn = newTurn(number, b.Message)
 	case trajectory.CallStart:
 		t.start(&b)
 	case trajectory.Suspend:
@@ -277,7 +281,7 @@ func (t *tally) addChild(e *trajectory.Event) {
 		}
 	case trajectory.Message:
 		if b.Turn != nil && !d.ended {
-			d.spend = stats.AccumulateTurn(d.spend, turn.ModelTurnResult{Usage: b.Turn.Usage, Timings: b.Turn.Timings})
+			d.spend = addReply(d.spend, b.Turn)
 		}
 	case trajectory.Spend:
 		if !d.ended {
@@ -310,6 +314,13 @@ func (t *tally) spend() RunSpend {
 		children = stats.AccumulateRun(children, d.spend)
 	}
 	return spendOf(t.own, children, t.model)
+}
+
+func addReply(s stats.RunStats, t *trajectory.Turn) stats.RunStats {
+	if t.Auxiliary {
+		return stats.AccumulateAuxiliarySpend(s, stats.AuxiliarySpend{Usage: t.Usage, ModelTime: t.Timings.Generation})
+	}
+	return stats.AccumulateTurn(s, turn.ModelTurnResult{Usage: t.Usage, Timings: t.Timings})
 }
 
 func addCompaction(s stats.RunStats, b trajectory.Compact) stats.RunStats {

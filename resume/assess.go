@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/pawl-dev/pawl/plan"
 	"github.com/pawl-dev/pawl/trajectory"
@@ -111,26 +110,29 @@ func pause(p PastSession) (v Verdict, because, suggestion string) {
 		return "", "", ""
 	}
 	var questions, approvals []string
-	var until time.Time
-	why := ""
+	var first *trajectory.Suspension // of those until a time
 	for _, c := range waiting {
 		switch s := c.Suspension; s.For {
 		case trajectory.ForApproval:
 			approvals = append(approvals, quoted(s.Question))
 		case trajectory.ForTime:
-			if until.IsZero() || s.Until.Before(until) {
-				until, why = s.Until, s.Question
+			if first == nil || s.Until.Before(first.Until) {
+				first = s
 			}
 		default:
 			questions = append(questions, quoted(s.Question))
 		}
 	}
 	if len(questions)+len(approvals) == 0 {
-		at := until.UTC().Format("2006-01-02 15:04 MST")
-		if because = "It paused until " + at; why != "" {
-			because += ": " + quoted(why)
+		because, suggestion = "It paused", "Start it again"
+		if !first.Until.IsZero() { // else it is due at once
+			at := first.Until.UTC().Format("2006-01-02 15:04 MST")
+			because, suggestion = because+" until "+at, suggestion+" after "+at
 		}
-		return ResumingLater, because + ".", "Start it again after " + at + "; nothing has to be said."
+		if first.Question != "" {
+			because += ": " + quoted(first.Question)
+		}
+		return ResumingLater, because + ".", suggestion + "; nothing has to be said."
 	}
 	var does, do []string
 	if len(questions) > 0 {
@@ -246,6 +248,9 @@ func unansweredResult(p PastSession) string {
 
 // ending says how the run ended, where that was not by itself.
 func ending(p PastSession) string {
+	if p.LastRun == nil && p.State.LastWord {
+		return "The run had reached a limit."
+	}
 	if p.LastRun == nil {
 		return ""
 	}
@@ -307,8 +312,7 @@ func noReply(p PastSession) string {
 }
 
 func torn(p PastSession) string {
-	n := len(p.Problems)
-	if n == 0 || !p.Tail.Torn || p.Problems[n-1].Fault != trajectory.Torn {
+	if !p.brokenOff {
 		return ""
 	}
 	return "The file breaks off in the middle of an entry."

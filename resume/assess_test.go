@@ -169,6 +169,19 @@ var endings = []struct {
 		turns  3
 		stop   iteration_limit`,
 		StoppedShort, "The model never answered the last tool result. The run used up its turns while the model was still calling tools.", "Carry on where you left off.", "Read `x`.", ""},
+	{"killed after the last word at a limit", `
+		user   Look around.
+		turns  1
+		nudge  Say what is left.
+		word   I have looked at x.`,
+		StoppedShort, "The run had reached a limit.", "Carry on where you left off.", "Read `x`.", "I have looked at x."},
+	{"a last word at a limit", `
+		user   Look around.
+		turns  1
+		nudge  Say what is left.
+		word   I have looked at x.
+		stop   iteration_limit`,
+		StoppedShort, "The run used up its turns while the model was still calling tools.", "Carry on where you left off.", "Read `x`.", "I have looked at x."},
 	{"deadline", `
 		user   Look around.
 		turns  1
@@ -218,6 +231,15 @@ var endings = []struct {
 		sleep  a the build takes an hour
 		stop   resuming_later`,
 		ResumingLater, "It paused until 2026-03-05 07:30 UTC: “the build takes an hour”.", "Start it again after 2026-03-05 07:30 UTC; nothing has to be said.", "Paused: “the build takes an hour”.", ""},
+	{"resuming at the first of several times", `
+		user   Watch the build.
+		calls  a=other:sleep {} ; b=other:sleep {}
+		start  a
+		start  b
+		sleep  a the build takes an hour
+		due    b nothing to wait for
+		stop   resuming_later`,
+		ResumingLater, "It paused: “nothing to wait for”.", "Start it again; nothing has to be said.", "Paused: “nothing to wait for”.", ""},
 	{"killed in the batch of a call that waits", `
 		user   Book a table.
 		calls  a=other:ask {} ; b=execute:run {"command":"make"}
@@ -235,6 +257,11 @@ var endings = []struct {
 		stop   done
 		torn   {"t":"run.start","seq":5,"mess`,
 		Finished, "The run ended with a reply, and nothing is left open. The file breaks off in the middle of an entry.", "", "", "Four."},
+	{"torn and carried on, only the line feed is missing", `
+		user   What is 2+2?
+		torn   {"t":"mess
+		torn   \n{"t":"title","seq":3,"title":"Sums"}`,
+		StoppedShort, "The last message has no reply.", "Answer the last message.", "", ""},
 	{"torn at the very beginning", `
 		torn   {"t":"sess`,
 		Finished, "Nothing has been asked yet. The file breaks off in the middle of an entry.", "", "", ""},
@@ -338,13 +365,22 @@ func TestASessionOfTwoWritersSaysSo(t *testing.T) {
 	require.Equal(t, "The run ended with a reply, and nothing is left open. Two programs wrote to the file at once, and what one of them did is left out.", Assess(past).Because)
 }
 
+func TestTornBehindOtherDamage(t *testing.T) {
+	for _, damage := range []string{`{"t":"title","seq":6,"title":"entry 5 is lost"}` + "\n", strings.Repeat("junk\n", 2*keptProblems)} {
+		data := append(sessionOf(t, "user x\nmodel y\nstop done"), damage...)
+		past, err := read(bytes.NewReader(append(data, `{"t":"mess`...)), nil)
+		require.NoError(t, err)
+		require.Equal(t, "The run ended with a reply, and nothing is left open. The file breaks off in the middle of an entry.", Assess(past).Because)
+	}
+}
+
 func TestBrief(t *testing.T) {
 	for _, c := range []struct {
 		in   string
 		n    int
 		want string
 	}{
-		{"", 5, ""}, {"  a\n\tb  ", 5, "a b"}, {"abcdef", 5, "abcde…"}, {"漢字漢字漢字", 4, "漢字漢字…"},
+		{"", 5, ""}, {"  a\n\tb  ", 5, "a b"}, {"abcdef", 5, "abcde…"}, {"漢字漢字漢字", 4, "漢字漢字…"}, {"\x1b[2Ja\x00\u009bb", 9, "[2Ja b"},
 		{"one two three four", 15, "one two three…"}, {"Ends here. And", 10, "Ends here…"}, {strings.Repeat("é", 1_000_000), 3, "ééé…"},
 		{strings.Repeat(" ", 1_000_000) + "x", 3, "…"},
 	} {
@@ -364,7 +400,8 @@ func TestSentences(t *testing.T) {
 		"Moved `a` and `b`.":                       {Call: turn.Call{Name: "mv", Arguments: `{"paths":["a","b"]}`}, Kind: trajectory.KindMove, Status: trajectory.OK},
 		"Searched for `foo.*bar`.":                 {Call: turn.Call{Name: "grep", Arguments: `{"pattern":"foo.*bar","path":"."}`}, Kind: trajectory.KindSearch, Status: trajectory.OK},
 		"Was fetching `http://x` when it stopped.": {Call: turn.Call{Name: "get", Arguments: `{"url":"http://x"}`}, Kind: trajectory.KindFetch},
-		"Called `now`.":                            {Call: turn.Call{Name: "now", Arguments: `{}`}, Status: trajectory.OK},
+		"Paused.":       {Waits: trajectory.ForTime},
+		"Called `now`.": {Call: turn.Call{Name: "now", Arguments: `{}`}, Status: trajectory.OK},
 	} {
 		require.Equal(t, want, a.sentence())
 	}

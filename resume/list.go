@@ -37,7 +37,7 @@ type Listed struct {
 // due, so the first of many sessions cost no more than the first of few.
 func List(cwd string) iter.Seq2[Listed, error] {
 	return func(yield func(Listed, error) bool) {
-		root, err := os.OpenRoot(cwd)
+		root, err := openRoot(cwd)
 		if err != nil {
 			yield(Listed{}, err)
 			return
@@ -86,7 +86,13 @@ func sessions(root *os.Root) ([]Listed, error) {
 			continue
 		}
 		l := Listed{File: e.Name()}
-		switch info, err := e.Info(); {
+		info, err := e.Info()
+		if e.Type()&fs.ModeSymlink != 0 { // it is the file that counts
+			if linked, linkErr := root.Stat(e.Name()); linkErr == nil {
+				info, err = linked, nil
+			}
+		}
+		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			continue // deleted meanwhile
 		case err == nil:

@@ -1,6 +1,7 @@
 package resume
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -52,6 +53,8 @@ type PastSession struct {
 	ProblemCount int
 	// Unknown counts the entries of types that this program does not know.
 	Unknown map[string]int
+
+	brokenOff bool // the last line is the beginning of an entry
 }
 
 // Action is a call that was started, as the record tells it.
@@ -72,8 +75,9 @@ type Action struct {
 // session. Such a file is better not written to.
 var ErrNoSession = errors.New("the file is not a session")
 
-// ReadPast reads a session. The file is a path below cwd; one that leads out of it,
-// by "..", as an absolute path or through a symbolic link, is refused.
+// ReadPast reads a session. The file is a path below cwd, "" being the current
+// directory; one that leads out of it, by "..", as an absolute path or through a
+// symbolic link, is refused.
 //
 // Each observer is handed every entry in order, children's included, as a recorder
 // would have been; an error of one ends the reading. What is wrong with single
@@ -82,7 +86,7 @@ var ErrNoSession = errors.New("the file is not a session")
 // can be carried on like any other. A newer format is a *[trajectory.VersionError];
 // anything but a regular file is refused. Nothing is ever written.
 func ReadPast(cwd, file string, observe ...func(trajectory.Event) error) (PastSession, error) {
-	root, err := os.OpenRoot(cwd)
+	root, err := openRoot(cwd)
 	if err != nil {
 		return PastSession{}, sessionError(file, err)
 	}
@@ -90,6 +94,10 @@ func ReadPast(cwd, file string, observe ...func(trajectory.Event) error) (PastSe
 	past, err := readIn(root, file, observe)
 	return past, sessionError(file, err)
 }
+
+// openRoot takes "" for the current directory, as filepath.Join does. Otherwise the
+// session would not exist for the reader, and a writer would begin it a second time.
+func openRoot(cwd string) (*os.Root, error) { return os.OpenRoot(cmp.Or(cwd, ".")) }
 
 func sessionError(file string, err error) error {
 	if err == nil {
@@ -162,16 +170,21 @@ func read(r io.Reader, observe []func(trajectory.Event) error) (p PastSession, e
 	reader := trajectory.NewReader(r)
 	t := tracker{past: &p, running: make(map[string]Action)}
 	foreign := false
+	var lastLine, lastTorn int64
 	for e, entryErr := range reader.Entries() {
 		var problem *trajectory.Problem
 		if errors.As(entryErr, &problem) {
 			p.problem(problem)
+			if lastLine = max(lastLine, problem.Line); problem.Fault == trajectory.Torn {
+				lastTorn = problem.Line
+			}
 			foreign = foreign || problem.Fault == trajectory.Unreadable || problem.Fault == trajectory.TooLong
 			continue
 		}
 		if err = entryErr; err != nil {
 			break
 		}
+		lastLine = max(lastLine, e.Line)
 		if foldErr := t.fold.Add(e.Event); foldErr != nil {
 			p.problem(&trajectory.Problem{Fault: trajectory.Misfit, Line: e.Line, Offset: e.Offset, Err: foldErr})
 		}
@@ -186,6 +199,7 @@ func read(r io.Reader, observe []func(trajectory.Event) error) (p PastSession, e
 		}
 	}
 	p.Header, p.Tail, p.Unknown = reader.Header(), reader.Tail(), reader.Unknown()
+	p.brokenOff = p.Tail.Torn && lastTorn > 0 && lastTorn == lastLine
 	t.finish()
 	if err == nil && foreign && p.Tail.Seq == 0 {
 		err = ErrNoSession

@@ -61,6 +61,13 @@ func TestMissingFileIsANewSession(t *testing.T) {
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	dir := t.TempDir()
 	put(t, dir, "empty.jsonl", nil)
+	t.Chdir(dir)
+	_, err = ReadResumable("", "empty.jsonl")
+	require.NoError(t, err, "no directory is the current one")
+	for l, err := range List("") {
+		require.NoError(t, err)
+		require.Equal(t, "empty.jsonl", l.File)
+	}
 	p, err = ReadResumable(dir, "empty.jsonl")
 	require.NoError(t, err)
 	require.Zero(t, p.Tail)
@@ -265,6 +272,24 @@ func TestList(t *testing.T) {
 	}
 	for range List(t.TempDir()) {
 		require.Fail(t, "there is nothing to list")
+	}
+}
+
+func TestListFollowsLinks(t *testing.T) {
+	dir := t.TempDir()
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	put(t, dir, "real/s", sessionOf(t, small))
+	require.NoError(t, os.Chtimes(filepath.Join(dir, "real/s"), at, at))
+	require.NoError(t, os.Symlink("real/s", filepath.Join(dir, "link.jsonl")))
+	require.NoError(t, os.Symlink("nowhere", filepath.Join(dir, "dangling.jsonl")))
+	for l, err := range List(dir) {
+		if l.File == "dangling.jsonl" {
+			require.ErrorIs(t, err, fs.ErrNotExist)
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, int64(len(sessionOf(t, small))), l.Size)
+		require.Equal(t, at.Unix(), l.Modified.Unix())
 	}
 }
 

@@ -24,10 +24,11 @@ import (
 //	calls   a=execute:run {"command":"x"} ; b=read:look {"path":"p"}
 //	start   a
 //	end     a failed the result
-//	ask     a a question     (also: approve, sleep)
+//	ask     a a question     (also: approve, sleep, due at once)
 //	stop    aborted why      (or: fail model why)
 //	turns   12               (rounds of one read each)
-//	torn    half a line
+//	torn    half a line      (\n is a line feed)
+//	word    a last word at a limit
 //
 // Everything happens a second after what came before it.
 type script struct {
@@ -80,6 +81,8 @@ func (s *script) line(word, rest string) {
 		s.add(trajectory.Message{Message: turn.User(rest)})
 	case "model":
 		s.reply(rest, "stop")
+	case "word":
+		s.add(trajectory.Message{Message: turn.ReplayForm(turn.Assistant(rest)), Turn: &trajectory.Turn{Finish: "stop", Auxiliary: true}})
 	case "cut":
 		s.reply(rest, trajectory.FinishLength)
 	case "filtered":
@@ -91,8 +94,8 @@ func (s *script) line(word, rest string) {
 	case "end":
 		status, text, _ := strings.Cut(more, " ")
 		s.add(trajectory.CallEnd{Call: s.call(id), Turn: s.turn, Status: trajectory.Status(status), Message: turn.ToolResult(id, text)})
-	case "ask", "approve", "sleep":
-		suspension := trajectory.Suspension{For: map[string]trajectory.Wait{"ask": trajectory.ForReply, "approve": trajectory.ForApproval, "sleep": trajectory.ForTime}[word], Question: more}
+	case "ask", "approve", "sleep", "due":
+		suspension := trajectory.Suspension{For: map[string]trajectory.Wait{"ask": trajectory.ForReply, "approve": trajectory.ForApproval, "sleep": trajectory.ForTime, "due": trajectory.ForTime}[word], Question: more}
 		if word == "sleep" {
 			suspension.Until = time.Date(2026, 3, 5, 7, 30, 0, 0, time.UTC)
 		}
@@ -115,7 +118,7 @@ func (s *script) line(word, rest string) {
 	case "title":
 		s.add(trajectory.Title{Title: rest})
 	case "torn":
-		s.out.WriteString(rest)
+		s.out.WriteString(strings.ReplaceAll(rest, `\n`, "\n"))
 	default:
 		require.Fail(s.t, "unknown word", word)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/pawl-dev/pawl/plan"
 	"github.com/pawl-dev/pawl/trajectory"
@@ -24,7 +25,9 @@ func brief(s string, n int) string {
 	if !whole {
 		s = strings.ToValidUTF8(s[:widest*n*4], "") // a megabyte is not gone through for a line
 	}
-	s = strings.Join(strings.Fields(s), " ")
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) // what a terminal would obey is not for it to show
+	}), " ")
 	runes := []rune(s)
 	if len(runes) <= n && whole {
 		return s
@@ -154,6 +157,9 @@ func (a Action) sentence() string {
 	case trajectory.ForApproval:
 		return "Asked for approval: " + quoted(a.Asked) + "."
 	case trajectory.ForTime:
+		if a.Asked == "" {
+			return "Paused."
+		}
 		return "Paused: " + quoted(a.Asked) + "."
 	}
 	switch a.Status {

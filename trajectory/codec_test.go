@@ -113,7 +113,7 @@ var (
 		rapid.Custom(func(t *rapid.T) Body { return Message{genMessage.Draw(t, "m"), nil} }),
 		rapid.Custom(func(t *rapid.T) Body {
 			d := genDuration.Draw(t, "ttft")
-			return Message{genMessage.Draw(t, "m"), &Turn{genUsage.Draw(t, "usage"), turn.Timings{TTFT: &d, Generation: genDuration.Draw(t, "d")}, genText.Draw(t, "finish"), genText.Draw(t, "model"), rapid.Bool().Draw(t, "auxiliary")}}
+			return Message{genMessage.Draw(t, "m"), &Turn{genUsage.Draw(t, "usage"), turn.Timings{TTFT: &d, Generation: genDuration.Draw(t, "d")}, genText.Draw(t, "finish"), genText.Draw(t, "model"), rapid.IntRange(0, 1<<30).Draw(t, "number"), rapid.Bool().Draw(t, "auxiliary")}}
 		}),
 		rapid.Custom(func(t *rapid.T) Body {
 			return CallStart{genCall.Draw(t, "call"), 3, KindEdit, true, genText.Draw(t, "identity"), true, true, true, &Reply{ReplyAnswer, genText.Draw(t, "reply"), genText.Draw(t, "ticket")}}
@@ -336,4 +336,33 @@ func TestEveryFieldIsWritten(t *testing.T) {
 	require.NoError(t, NewWriter(w, header, Tail{}).Append(titled("x")))
 	r, _, _ := read(t, w.Bytes())
 	require.Equal(t, header, r.Header())
+}
+
+// Null is what other writers may write for nothing. Without what it is about an entry
+// says nothing, and a plan that is not there takes none away.
+func TestNullAndMissingFields(t *testing.T) {
+	for line, want := range map[string]Body{
+		`{"t":"run.start","seq":2,"title":null,"messages":null,"continued":null}`:                                                           RunStart{},
+		`{"t":"call.start","seq":2,"id":"a","turn":1,"reply":null,"kind":null}`:                                                             CallStart{Call: turn.Call{ID: "a"}, Turn: 1},
+		`{"t":"call.end","seq":2,"id":"a","turn":1,"children":null,"paths":null,"message":{"role":"tool","tool_call_id":"a","content":""}}`: CallEnd{Call: turn.Call{ID: "a"}, Turn: 1, Message: parsed(t, `{"role":"tool","tool_call_id":"a","content":""}`)},
+		`{"t":"message","seq":2,"turn":null,"message":{"role":"user","content":"x"}}`:                                                       Message{Message: parsed(t, `{"role":"user","content":"x"}`)},
+		`{"t":"compact","seq":2,"drop":1,"spend":null,"head":null}`:                                                                         Compact{Drop: 1},
+		`{"t":"x.a.b","seq":2,"data":null}`:                                                                                                 Custom{Name: "x.a.b", Data: json.RawMessage("null")},
+		`{"t":"x.a.b","seq":2}`:                                                                                                             Custom{Name: "x.a.b"},
+	} {
+		_, entries, problems := read(t, []byte(session(header, line)))
+		require.Empty(t, problems, line)
+		require.Equal(t, want, entries[0].Body, line)
+	}
+	for line, want := range map[string]string{
+		`{"t":"plan","seq":2}`:                            "there is no plan",
+		`{"t":"plan","seq":2,"plan":null}`:                "there is no plan",
+		`{"t":"suspend","seq":2,"id":"a"}`:                "there is no suspension",
+		`{"t":"message","seq":2,"message":null,"turn":1}`: "there is no message",
+	} {
+		_, entries, problems := read(t, []byte(session(header, line)))
+		require.Empty(t, entries, line)
+		require.Len(t, problems, 1, line)
+		require.ErrorContains(t, problems[0], want)
+	}
 }

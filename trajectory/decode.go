@@ -31,9 +31,6 @@ func (e *VersionError) Error() string {
 	return fmt.Sprintf("the session is in version %d of the format, and this program reads up to version %d", e.Version, Version)
 }
 
-// maxSeq keeps a damaged number from using up all numbers above it.
-const maxSeq = 1 << 53
-
 // decoder reads lines, one after the other.
 type decoder struct{ scratch fields }
 
@@ -71,13 +68,24 @@ type field struct {
 	value gjson.Result
 }
 
+// at takes null for nothing, as other writers may write it.
 func (f fields) at(name string) gjson.Result {
 	for i := len(f) - 1; i >= 0; i-- {
-		if f[i].name == name {
+		if f[i].name == name && f[i].value.Type != gjson.Null {
 			return f[i].value
 		}
 	}
 	return gjson.Result{}
+}
+
+// raw is a value of somebody else's, null too; nil when there is none.
+func (f fields) raw(name string) json.RawMessage {
+	for i := len(f) - 1; i >= 0; i-- {
+		if f[i].name == name {
+			return json.RawMessage(f[i].value.Raw)
+		}
+	}
+	return nil
 }
 
 func (f fields) text(name string) string { return f.at(name).String() }
@@ -94,6 +102,14 @@ func (f fields) value(name string, v any) error {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
+}
+
+// needed is value for what an entry is nothing without: no plan is not an empty one.
+func (f fields) needed(name string, v any) error {
+	if !f.at(name).Exists() {
+		return fmt.Errorf("there is no %s", name)
+	}
+	return f.value(name, v)
 }
 
 // milliseconds is zero for what is no duration.
@@ -120,7 +136,7 @@ func (d *decoder) fields(text string, message func() (turn.TranscriptMessage, er
 	d.scratch = f
 	r := record{kind: f.text("t")}
 	r.Seq = f.at("seq").Int()
-	if r.kind == "" || r.Seq < 1 || r.Seq > maxSeq {
+	if r.kind == "" || r.Seq < 1 {
 		return record{}, errors.New(`no entry: "t" or "seq" is missing or wrong`)
 	}
 	r.At, _ = time.Parse(time.RFC3339Nano, f.text("at")) // a damaged time costs no entry
@@ -146,9 +162,7 @@ func (r *record) decodeHeader(f fields) error {
 		return errors.New("session: the version is missing")
 	}
 	r.header.Title = f.text("title")
-	if host := f.at("host"); host.Exists() {
-		r.header.Host = json.RawMessage(host.Raw)
-	}
+	r.header.Host = f.raw("host")
 	return nil
 }
 
@@ -195,11 +209,11 @@ func decodeRare(kind string, f fields) (Body, error) {
 		return RunEnd{Reason: turn.StopReason(f.text("reason")), Failure: f.text("failure"), Cause: f.text("cause")}, nil
 	case "suspend":
 		b := Suspend{Call: f.call(), Turn: f.int("turn"), Duration: milliseconds(f.at("durationMs")), Agents: f.int("agents")}
-		err := errors.Join(f.value("suspension", &b.Suspension), f.value("children", &b.Children))
+		err := errors.Join(f.needed("suspension", &b.Suspension), f.value("children", &b.Children))
 		return b, err
 	case "plan":
 		var b PlanChange
-		err := f.value("plan", &b.Plan)
+		err := f.needed("plan", &b.Plan)
 		return b, err
 	case "spend":
 		var b Spend
@@ -214,11 +228,7 @@ func decodeRare(kind string, f fields) (Body, error) {
 		return Title{f.text("title")}, nil
 	}
 	if isCustom(kind) {
-		b := Custom{Name: kind}
-		if data := f.at("data"); data.Exists() {
-			b.Data = json.RawMessage(data.Raw)
-		}
-		return b, nil
+		return Custom{Name: kind, Data: f.raw("data")}, nil
 	}
 	return nil, nil
 }
@@ -257,7 +267,7 @@ func decodeTurn(v gjson.Result) *Turn {
 	if !v.IsObject() {
 		return nil
 	}
-	t := &Turn{Finish: v.Get("finish").String(), Model: v.Get("model").String(), Auxiliary: v.Get("auxiliary").Bool()}
+	t := &Turn{Finish: v.Get("finish").String(), Model: v.Get("model").String(), Number: int(v.Get("number").Int()), Auxiliary: v.Get("auxiliary").Bool()}
 	v.Get("usage").ForEach(func(key, value gjson.Result) bool {
 		n := value.Int()
 		switch key.Str {

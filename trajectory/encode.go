@@ -26,6 +26,33 @@ func (l *line) begin(kind string, seq int64) {
 	l.data = strconv.AppendInt(l.data, seq, 10)
 }
 
+// readable writes an entry, and refuses what a reader would pass over: a host that
+// is told so can still do something about it.
+func (l *line) readable(seq int64, e Event) {
+	const most = DefaultMaxLine + 1 // with its line feed
+	l.event(seq, e)
+	if b, ok := e.Body.(CallEnd); ok && b.Full != "" && len(l.data) > most {
+		b.Full = ""
+		l.data = l.data[:0]
+		l.event(seq, Event{e.At, e.Agent, b})
+	}
+	switch e.Body.(type) {
+	case Message, CallStart, CallEnd: // a message is checked when it is made
+	default:
+		l.check()
+	}
+	if len(l.data) > most {
+		l.fail(fmt.Errorf("the entry has %d bytes, more than %d", len(l.data)-1, DefaultMaxLine))
+	}
+}
+
+// check is for lines that may hold JSON of others, nested too deep.
+func (l *line) check() {
+	if l.err == nil {
+		l.err = turn.ValidJSON(string(l.data))
+	}
+}
+
 func (l *line) event(seq int64, e Event) {
 	l.begin(e.Body.Type(), seq)
 	if !e.At.IsZero() {
@@ -245,6 +272,7 @@ func (l *line) turn(t Turn) {
 	l.data = append(l.data, '}')
 	l.text("finish", t.Finish)
 	l.text("model", t.Model)
+	l.number("number", int64(t.Number))
 	l.flag("auxiliary", t.Auxiliary)
 	l.data = append(l.data, '}')
 }

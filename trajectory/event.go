@@ -57,6 +57,10 @@ type Turn struct {
 	Timings turn.Timings
 	Finish  string
 	Model   string
+	// Number is the reply's, as the entries of its calls give it: 1 is the run's first.
+	// It is what keeps them together where a damaged record has lost a reply. 0 is one
+	// more than the reply before.
+	Number int
 	// Auxiliary: the reply is no turn of the work, but a last word that a limit
 	// asked for. Its spend is auxiliary.
 	Auxiliary bool

@@ -230,6 +230,9 @@ func (f *Fold) addTurn(t *Turn) {
 	f.base.Iterations++
 	f.base.LastUsage = t.Usage
 	f.turn++
+	if t.Number > 0 {
+		f.turn = t.Number
+	}
 }
 
 // addTurn is stats.AccumulateTurn without the reply, which a Turn does not have.
@@ -244,7 +247,11 @@ func (f *Fold) addMessage(m turn.TranscriptMessage, imported bool) error {
 		return errors.New("a message without a role")
 	}
 	if m.OfTool != nil {
-		i := f.find(f.turn, m.OfTool.ToolCallID)
+		number := f.turn
+		if len(f.batch) > 0 {
+			number = f.batch[0].Turn // a resumed fold counts the replies that it has
+		}
+		i := f.find(number, m.OfTool.ToolCallID)
 		if i < 0 {
 			return fmt.Errorf("a result for %q, which is no open call", m.OfTool.ToolCallID)
 		}

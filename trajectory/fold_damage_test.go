@@ -92,6 +92,22 @@ func TestFoldKeepsTheTranscriptValid(t *testing.T) {
 	})
 }
 
+// Replies that were lost before do not count, and calls keep the number they have in
+// the record: what a host then answers itself is still the call's result.
+func TestResultOfACallBehindALostReply(t *testing.T) {
+	var f, resumed Fold
+	require.NoError(t, f.Add(Event{Body: RunStart{Messages: turn.Transcript{turn.User("go")}}}))
+	third := reply("a")
+	third.Body.(Message).Turn.Number = 3
+	require.NoError(t, f.Add(third))
+	require.NoError(t, f.Add(Event{Body: CallStart{Call: turn.Call{ID: "a"}, Turn: 3}}))
+	require.Equal(t, int64(1), f.State().Stats.Turns)
+	require.Equal(t, 3, f.State().Open[0].Turn)
+	resumed.Resume(f.Messages(), f.State())
+	require.NoError(t, resumed.Add(Event{Body: RunStart{Messages: turn.Transcript{turn.ToolResult("a", "by hand"), turn.User("on")}}}))
+	require.Equal(t, "by hand", turn.Text(resumed.Messages()[2]))
+}
+
 // What an open call's child has spent is what the child's own fold says.
 func TestChildEntriesAddUpToTheChildsTotals(t *testing.T) {
 	child := []Event{

@@ -144,6 +144,9 @@ func (r *Reader) readLine() error {
 	case err != nil:
 		return at(Unreadable, fmt.Errorf("%w: %.60q", err, data))
 	}
+	if rec.Seq-r.tail.Seq > farthest {
+		return at(Unreadable, fmt.Errorf("entry %d stands behind entry %d: its number is damaged", rec.Seq, r.tail.Seq))
+	}
 	rec.Line, rec.Offset = r.lines.number, r.lines.offset
 	r.tail.Seq = max(r.tail.Seq, rec.Seq)
 	if problem := r.order.add(rec, maphash.Bytes(r.seed, data)); problem != nil {
@@ -154,6 +157,10 @@ func (r *Reader) readLine() error {
 	}
 	return nil
 }
+
+// farthest bounds how many entries can be missing. A damaged number beyond it would
+// use up the numbers of those that are still to be written.
+const farthest = 1 << 32
 
 // isTorn tells the beginning of an entry from other things that are none. At the
 // end of a file whatever is no JSON counts as one.

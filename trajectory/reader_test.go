@@ -65,6 +65,7 @@ var damaged = []struct {
 	{"two writers", session(header, titleLine(2, "a"), titleLine(2, "x"), titleLine(3, "b"), titleLine(3, "y"), titleLine(4, "c")), []Fault{Collision, Collision}, "abc", Tail{4, false}},
 	{"two sessions put together", session(header, titleLine(2, "a"), `{"t":"session","seq":1,"v":1,"title":"t"}`, titleLine(2, "b")), []Fault{Collision, Collision}, "a", Tail{2, false}},
 	{"a number damaged", session(header, titleLine(2, "a"), titleLine(7000003, "b"), titleLine(4, "c"), titleLine(5, "d")), []Fault{Missing, Missing}, "acdb", Tail{7000003, false}},
+	{"a number damaged beyond belief", session(header, titleLine(2, "a"), `{"t":"title","seq":9007199254740992,"title":"b"}`, `{"t":"title","seq":9223372036854775807,"title":"c"}`, titleLine(3, "d")), []Fault{Unreadable, Unreadable}, "ad", Tail{3, false}},
 	{"unknown types and fields", session(header, `{"t":"telemetry","seq":2,"message":{"x":1}}`, `{"t":"title","seq":3,"title":"a","later":{"x":[1]}}`, `{"t":"telemetry","seq":4}`), nil, "a", Tail{4, false}},
 	{"other JSON", session(header, `[1]`, `7`, `"x"`, `{}`, `{"t":"title"}`, `{"seq":2}`, `{"t":"title","seq":0}`, `{"t":"title","seq":-1}`, titleLine(2, "a")),
 		[]Fault{Unreadable, Unreadable, Unreadable, Unreadable, Unreadable, Unreadable, Unreadable, Unreadable}, "a", Tail{2, false}},
@@ -89,6 +90,11 @@ func TestDamageCostsNothingElse(t *testing.T) {
 			require.Equal(t, c.faults, faults(problems), "%v", problems)
 			require.Equal(t, c.titles, titles(entries))
 			require.Equal(t, c.tail, r.Tail())
+
+			var b bytes.Buffer // whatever was damaged, what comes after it is read
+			require.NoError(t, NewWriter(&b, Header{}, r.Tail()).Append(titled("later")))
+			_, entries, _ = read(t, append([]byte(c.data), b.Bytes()...))
+			require.Equal(t, c.titles+"later", titles(entries))
 		})
 	}
 }

@@ -65,7 +65,9 @@ const keptLine = 1 << 20
 //
 // After an error the entry may be in the file whole, in part or not at all. A part
 // of it is closed off by the next Append, so it costs no other entry. An error of
-// the entry itself (no body, a message without a role) writes nothing.
+// the entry itself (no body, a message without a role, longer than [DefaultMaxLine]
+// or nested deeper than is read) writes nothing. Of a call's end that is too long, Full
+// is left out first.
 func (w *Writer) Append(e Event) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -76,7 +78,7 @@ func (w *Writer) Append(e Event) error {
 		return errors.New("record: there is no writer")
 	}
 	l := line{data: w.data[:0]}
-	l.event(max(w.tail.Seq, 1)+1, e) // encoded first: a bad entry leaves no trace
+	l.readable(max(w.tail.Seq, 1)+1, e) // encoded first: a bad entry leaves no trace
 	if cap(l.data) <= keptLine {
 		w.data = l.data
 	}
@@ -108,10 +110,12 @@ func (w *Writer) writeHeader() error {
 	if len(w.header.Host) > 0 {
 		l.value("host", w.header.Host)
 	}
+	l.data = append(l.data, "}\n"...)
+	l.check()
 	if l.err != nil {
 		return l.err
 	}
-	return w.write(append(l.data, "}\n"...))
+	return w.write(l.data)
 }
 
 // write counts an entry as written when all of it but the line feed is out: a
