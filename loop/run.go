@@ -277,7 +277,7 @@ func (r *run) modelFailed(err error) (again bool, _ *ending) {
 // the run may go on.
 func (r *run) wouldEnd() *ending {
 	done := &ending{reason: turn.Done}
-	if r.ctx.Err() != nil || r.fold.Iterations() >= limit(r.o.MaxIterations, defaultIterations, unlimited) {
+	if r.ctx.Err() != nil || r.fold.Iterations() >= limit(r.o.MaxIterations, defaultIterations, unlimited) || r.overBudget() != nil {
 		return done
 	}
 	if messages := r.inbox(); len(messages) > 0 {
