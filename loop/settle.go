@@ -44,16 +44,16 @@ func (r *run) settle() *ending {
 	r.startBatch()
 	err := r.dispatch(decisions)
 	switch {
-	case r.fatal != nil:
+	case r.fatal != nil: // finish adds a recorder that failed to any of these
 		return failed(r.fatal)
-	case r.recorderErr != nil:
-		return failed(r.recorderErr)
 	case stop != nil:
 		return stop
 	case r.ctx.Err() != nil:
 		return r.stopping()
 	case err != nil:
 		return failed(&ToolError{Err: err})
+	case r.recorderErr != nil:
+		return failed(r.recorderErr)
 	case r.stopCause != nil: // a budget that a call of this batch would have overspent
 		return &ending{reason: turn.Aborted, cause: r.stopCause}
 	}
