@@ -54,9 +54,7 @@ func (r *run) compactBefore() *ending {
 	}
 	_, err := r.compact(Compacting{})
 	switch {
-	case r.recorderErr != nil:
-		return failed(r.recorderErr)
-	case r.ctx.Err() != nil:
+	case r.ctx.Err() != nil || r.recorderErr != nil:
 		return r.stopping()
 	case err != nil:
 		r.compactFailed++
@@ -76,10 +74,10 @@ func (r *run) compactAfter(overflow error) (again bool, _ *ending) {
 		r.compactTries++
 		smaller, err := r.compact(Compacting{Overflow: true, Try: r.compactTries - 1})
 		switch {
-		case r.recorderErr != nil:
-			return false, failed(r.recorderErr)
 		case r.ctx.Err() != nil:
 			return false, r.stopping()
+		case r.recorderErr != nil:
+			return false, failed(&ModelError{overflow})
 		case smaller:
 			r.compactFailed = 0
 			return true, r.spent()

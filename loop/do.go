@@ -12,8 +12,6 @@ import (
 	"github.com/pawl-dev/pawl/trajectory"
 )
 
-var errToolTimeout = errors.New("the tool's time limit")
-
 // Do runs one call with everything that a call needs: the tool's timeout, the
 // grace period, recovery from a panic, suspension, the statistics of child runs
 // and the duration. It never panics, and returns within the grace period after
@@ -27,12 +25,14 @@ func (t Tool) Do(ctx context.Context, call Call) (o Outcome) {
 // do is Do without its copies: a run spends most of its stack here.
 func (t *Tool) do(ctx context.Context, call *Call, o *Outcome) {
 	began := time.Now()
+	var limit error // of this call: that of one above it means that the run was stopped
 	if t.Timeout > 0 {
+		limit = errors.New("the tool's time limit")
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, t.Timeout, errToolTimeout)
+		ctx, cancel = context.WithTimeoutCause(ctx, t.Timeout, limit)
 		defer cancel()
 	}
-	scope := &callContext{Context: ctx, call: *call}
+	scope := &callContext{Context: ctx, call: *call, limit: limit}
 	if ctx.Done() == nil {
 		t.invoke(scope, o) // nothing can stop the tool, so nobody has to watch it
 	} else {
@@ -72,9 +72,9 @@ func (t *Tool) report(ctx *callContext, e *workEnd, to chan<- *workEnd) {
 }
 
 // left is the outcome of a tool that did not stop when it was told to.
-func (t *Tool) left(ctx context.Context, o *Outcome) {
+func (t *Tool) left(ctx *callContext, o *Outcome) {
 	*o = Outcome{Status: trajectory.CutOff, Abandoned: true}
-	if context.Cause(ctx) == errToolTimeout {
+	if ctx.timedOut() {
 		o.Status = trajectory.Failed
 		o.Error = fmt.Sprintf("timed out after %s and did not stop; it may still be running, and its effects are unknown", t.Timeout)
 	}
@@ -109,7 +109,7 @@ func panicked(o *Outcome, p any) {
 
 // failed says what a tool's error means. Whether the run was stopping decides
 // between a failure and a call that was cut off.
-func (t *Tool) failed(ctx context.Context, err error, o *Outcome) {
+func (t *Tool) failed(ctx *callContext, err error, o *Outcome) {
 	var pause *Pause
 	var fatal *fatalError
 	o.Status, o.Error = trajectory.Failed, err.Error()
@@ -123,7 +123,7 @@ func (t *Tool) failed(ctx context.Context, err error, o *Outcome) {
 		o.Status, o.Error, o.Suspension = "", "", &s
 	case errors.As(err, &fatal):
 		o.Fatal, o.err = true, err
-	case context.Cause(ctx) == errToolTimeout:
+	case ctx.timedOut():
 		o.Error = fmt.Sprintf("timed out after %s", t.Timeout)
 		if said := beyond(ctx, err); said != "" {
 			o.Error += ": " + said

@@ -2,7 +2,6 @@ package loop
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 )
@@ -98,28 +97,46 @@ const (
 
 // ClassifyRunFailure maps an error of [RunToolLoop], or a Result's Cause, onto one
 // small vocabulary; "" for nil. A host's own cause counts as cancelled. A TurnFn's
-// own timeout, while the run still had time, is the model's failure.
+// own timeout, while the run still had time, is the model's failure; so is whatever
+// became of another run that a TurnFn or a tool made. Of two errors joined the
+// recorder's counts.
 func ClassifyRunFailure(err error) Failure {
-	var (
-		timeout  *RunTimeoutError
-		model    *ModelError
-		tool     *ToolError
-		recorder *RecorderError
-		invalid  *InvalidError
-	)
-	switch {
-	case err == nil:
+	if err == nil {
 		return ""
-	case errors.As(err, &recorder):
-		return Recorder
-	case errors.As(err, &timeout):
-		return TimedOut
-	case errors.As(err, &invalid):
-		return Invalid
-	case errors.As(err, &tool):
-		return ToolFault
-	case errors.As(err, &model):
-		return Model
+	}
+	if class := classOf(err); class != "" {
+		return class
 	}
 	return Cancelled
+}
+
+// classOf is the class of the outermost error that has one. What that one wraps may
+// be another run's: errors.As would find a child's deadline in a tool's error.
+func classOf(err error) Failure {
+	switch err.(type) {
+	case *RecorderError:
+		return Recorder
+	case *RunTimeoutError:
+		return TimedOut
+	case *InvalidError:
+		return Invalid
+	case *ToolError:
+		return ToolFault
+	case *ModelError:
+		return Model
+	}
+	class := Failure("")
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		if inner := e.Unwrap(); inner != nil {
+			class = classOf(inner)
+		}
+	case interface{ Unwrap() []error }:
+		for _, inner := range e.Unwrap() {
+			if c := classOf(inner); class == "" || c == Recorder {
+				class = c
+			}
+		}
+	}
+	return class
 }

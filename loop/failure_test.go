@@ -34,6 +34,15 @@ func TestClassifyRunFailure(t *testing.T) {
 		{&loop.RecorderError{Entry: "message", Err: fs.ErrClosed}, loop.Recorder},
 		{&loop.InvalidError{Field: "Turn", Err: errors.New("no")}, loop.Invalid},
 		{errors.Join(&loop.RunTimeoutError{}, &loop.RecorderError{}), loop.Recorder},
+		{fmt.Errorf("%w; %w", &loop.ModelError{Err: fs.ErrClosed}, &loop.RecorderError{}), loop.Recorder},
+		{errors.Join(fs.ErrClosed, &loop.ToolError{Err: fs.ErrClosed}), loop.ToolFault},
+		// what another run came to is not this run's failure
+		{&loop.ModelError{Err: fmt.Errorf("the router: %w", &loop.RunTimeoutError{})}, loop.Model},
+		{&loop.ModelError{Err: &loop.RecorderError{}}, loop.Model},
+		{&loop.ToolError{Err: &loop.RunTimeoutError{}}, loop.ToolFault},
+		{fmt.Errorf("a host: %w", &loop.ToolError{Err: &loop.ModelError{Err: fs.ErrClosed}}), loop.ToolFault},
+		{&loop.ToolError{Err: &loop.InvalidError{Field: "messages", Err: errors.New("no")}}, loop.ToolFault},
+		{fmt.Errorf("no class: %w", error(nil)), loop.Cancelled},
 	} {
 		require.Equal(t, c.want, loop.ClassifyRunFailure(c.err), "%v", c.err)
 	}

@@ -35,7 +35,8 @@ func (r *run) lastWord() {
 		return
 	}
 	reply := &r.res.Last
-	said := turn.Assistant(turn.Text(turn.ReplayForm(reply.Message)))
+	said := reply.Message
+	said.ToolCalls = nil
 	_ = emit(r, trajectory.Message{Message: turn.ReplayForm(said), Turn: &trajectory.Turn{
 		Usage: reply.Usage, Timings: reply.Timings, Finish: reply.Finish, Model: reply.Model, Auxiliary: true}})
 }

@@ -21,9 +21,14 @@ func WaitForReply(question string) *Pause {
 }
 
 // ResumeLater suspends the call until a given time. A run that is started then
-// runs the tool again. Why is for people to read.
+// runs the tool again. Why is for people to read. A time that has no JSON, such as
+// one in the year 10000, fails the call.
 func ResumeLater(at time.Time, why string) *Pause {
-	return &Pause{suspension: trajectory.Suspension{For: trajectory.ForTime, Question: why, Until: at}}
+	p := &Pause{suspension: trajectory.Suspension{For: trajectory.ForTime, Question: why, Until: at}}
+	if _, err := at.MarshalJSON(); err != nil {
+		p.err = fmt.Errorf("the time to resume at: %w", err)
+	}
+	return p
 }
 
 // Saving keeps v, as JSON, with the pause. The reply then runs the tool again,
@@ -37,7 +42,7 @@ func (p *Pause) Saving(v any) *Pause {
 	}
 	s := p.suspension
 	s.Saved = data
-	return &Pause{suspension: s}
+	return &Pause{s, p.err}
 }
 
 // Error says what the call waits for.

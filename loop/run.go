@@ -189,9 +189,6 @@ func (r *run) spent() *ending {
 
 // stopping says why the run has to stop now, if it does.
 func (r *run) stopping() *ending {
-	if r.recorderErr != nil {
-		return failed(r.recorderErr)
-	}
 	if err := r.ctx.Err(); err != nil {
 		cause := context.Cause(r.ctx)
 		if errors.Is(err, context.DeadlineExceeded) {
@@ -202,6 +199,9 @@ func (r *run) stopping() *ending {
 			return &ending{turn.Deadline, cause, timeout}
 		}
 		return &ending{reason: turn.Aborted, cause: cause}
+	}
+	if r.recorderErr != nil {
+		return failed(r.recorderErr)
 	}
 	if r.stopCause == nil && r.o.ShouldStop != nil {
 		r.stopCause = r.o.ShouldStop(r.fold.State())
@@ -258,14 +258,12 @@ func (r *run) callModel() error {
 // stopped with the run, and makes room where that is what was missing.
 func (r *run) modelFailed(err error) (again bool, _ *ending) {
 	if partial := r.res.Partial; !partial.Usage.IsZero() {
-		if err := r.spend(stats.AuxiliarySpend{Usage: partial.Usage, ModelTime: partial.Timings.Generation}); err != nil {
-			return false, failed(err)
-		}
+		_ = r.spend(stats.AuxiliarySpend{Usage: partial.Usage, ModelTime: partial.Timings.Generation}) // finish reports the recorder
 	}
 	if r.ctx.Err() != nil {
 		return false, r.stopping()
 	}
-	if errors.Is(err, turn.ErrContextOverflow) {
+	if r.recorderErr == nil && errors.Is(err, turn.ErrContextOverflow) {
 		if again, end := r.compactAfter(err); again || end != nil {
 			return again, end
 		}
@@ -277,7 +275,7 @@ func (r *run) modelFailed(err error) (again bool, _ *ending) {
 // the run may go on.
 func (r *run) wouldEnd() *ending {
 	done := &ending{reason: turn.Done}
-	if r.ctx.Err() != nil || r.fold.Iterations() >= limit(r.o.MaxIterations, defaultIterations, unlimited) {
+	if r.ctx.Err() != nil || r.fold.Iterations() >= limit(r.o.MaxIterations, defaultIterations, unlimited) || r.overBudget() != nil {
 		return done
 	}
 	if messages := r.inbox(); len(messages) > 0 {

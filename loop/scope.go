@@ -36,7 +36,8 @@ func (c *runContext) Value(key any) any {
 // callContext is the context of one call.
 type callContext struct {
 	context.Context
-	call Call
+	call  Call
+	limit error // the cause by which the call's own time limit ends it; nil without one
 
 	mu       sync.Mutex
 	closed   bool
@@ -71,6 +72,8 @@ func (c *callContext) report(child int, s stats.RunStats) {
 		c.children[child] = s
 	}
 }
+
+func (c *callContext) timedOut() bool { return c.limit != nil && context.Cause(c) == c.limit }
 
 func (c *callContext) close() (spent stats.RunStats, agents int) {
 	c.mu.Lock()

@@ -44,16 +44,16 @@ func (r *run) settle() *ending {
 	r.startBatch()
 	err := r.dispatch(decisions)
 	switch {
-	case r.fatal != nil:
+	case r.fatal != nil: // finish adds a recorder that failed to any of these
 		return failed(r.fatal)
-	case r.recorderErr != nil:
-		return failed(r.recorderErr)
 	case stop != nil:
 		return stop
 	case r.ctx.Err() != nil:
 		return r.stopping()
 	case err != nil:
 		return failed(&ToolError{Err: err})
+	case r.recorderErr != nil:
+		return failed(r.recorderErr)
 	case r.stopCause != nil: // a budget that a call of this batch would have overspent
 		return &ending{reason: turn.Aborted, cause: r.stopCause}
 	}
@@ -113,6 +113,9 @@ func (r *run) ran(d *decision, o *Outcome) error {
 			d.fatal = errors.New(o.Error)
 		}
 	}
+	if err := checkEvents(o.Events); err != nil && (o.Status == trajectory.OK || o.Suspension != nil) {
+		o.Status, o.Error, o.Suspension = trajectory.Failed, err.Error(), nil
+	}
 	r.effects(d, o)
 	if o.Suspension != nil {
 		return emit(r, trajectory.Suspend{Call: d.open.Call, Turn: d.open.Turn, Suspension: *o.Suspension, Duration: o.Duration,
@@ -133,8 +136,21 @@ func (r *run) effects(d *decision, o *Outcome) {
 		_ = emit(r, trajectory.PlanChange{Plan: *o.Plan})
 	}
 	for _, c := range o.Events {
-		_ = emit(r, c)
+		if c.Check() == nil {
+			_ = emit(r, c)
+		}
 	}
+}
+
+// checkEvents finds what a recorder could not take: a tool's mistake fails its call,
+// not the run.
+func checkEvents(events []trajectory.Custom) error {
+	for i, c := range events {
+		if err := c.Check(); err != nil {
+			return fmt.Errorf("event %d of the tool cannot be recorded: %w", i+1, err)
+		}
+	}
+	return nil
 }
 
 // children is what the call's child runs spent since it first started.

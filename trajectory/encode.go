@@ -122,8 +122,9 @@ func (l *line) rare(body Body) {
 	case Title:
 		l.text("title", b.Title)
 	case Custom:
-		if !isCustom(b.Name) {
-			l.fail(fmt.Errorf("the name %.40q is not of the form x.<vendor>.<name>", b.Name))
+		if err := b.Check(); err != nil {
+			l.fail(err)
+			return
 		}
 		if len(b.Data) > 0 {
 			l.value("data", b.Data)
@@ -131,6 +132,20 @@ func (l *line) rare(body Body) {
 	default:
 		l.fail(fmt.Errorf("%T is no entry", body))
 	}
+}
+
+// Check says why an entry cannot be written to a session file; nil when it can.
+func (c Custom) Check() error {
+	if !isCustom(c.Name) {
+		return fmt.Errorf("the name %.40q is not of the form x.<vendor>.<name>", c.Name)
+	}
+	if len(c.Data) == 0 {
+		return nil
+	}
+	if err := turn.ValidJSON(string(c.Data)); err != nil {
+		return fmt.Errorf("the data of %.40q: %w", c.Name, err)
+	}
+	return nil
 }
 
 // isCustom reports whether a type is a host's own. Only what needs no escape in

@@ -174,6 +174,14 @@ func ExampleCustom() {
 	// Output: <nil>
 }
 
+func ExampleCustom_Check() {
+	fmt.Println(trajectory.Custom{Name: "x.shop.sold"}.Check())
+	fmt.Println(trajectory.Custom{Name: "sold"}.Check())
+	// Output:
+	// <nil>
+	// the name "sold" is not of the form x.<vendor>.<name>
+}
+
 // The same method that wrote the first entry writes all of them: it is a recorder.
 func ExampleWriter_Append() {
 	var file strings.Builder

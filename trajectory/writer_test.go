@@ -177,7 +177,7 @@ func TestEntriesThatCannotBeWritten(t *testing.T) {
 		"a type of ours":    {Event{Body: Custom{Name: "message"}}, `record message: the name "message" is not of the form x.<vendor>.<name>`},
 		"no vendor":         {Event{Body: Custom{Name: "x.name"}}, `record x.name: the name "x.name" is not of the form x.<vendor>.<name>`},
 		"a quote in it":     {Event{Body: Custom{Name: `x.a."`}}, "record x.a.\": the name \"x.a.\\\"\" is not of the form x.<vendor>.<name>"},
-		"data is no JSON":   {Event{Body: Custom{Name: "x.a.b", Data: json.RawMessage("{")}}, "record x.a.b: json: error calling MarshalJSON for type json.RawMessage: unexpected end of JSON input"},
+		"data is no JSON":   {Event{Body: Custom{Name: "x.a.b", Data: json.RawMessage("{")}}, "record x.a.b: the data of \"x.a.b\": invalid JSON at byte 1: unexpected end of JSON input"},
 		"far in the future": {Event{At: time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC), Body: Title{"x"}}, "record title: at is in the year 12000"},
 	} {
 		var b bytes.Buffer

@@ -127,7 +127,7 @@ func mendCalls(list gjson.Result, calls []WireToolCall) string {
 		if !was.IsObject() && c.ID == "" && c.Function.Name == "" && c.Custom.Name == "" {
 			continue // a null in the list
 		}
-		items = append(items, mendCall(was, c, ids.next(c.ID, c.Function.Name, c.Function.Arguments)))
+		items = append(items, mendCall(was, c, ids.next(&c)))
 	}
 	return "[" + strings.Join(items, ",") + "]"
 }
@@ -180,6 +180,17 @@ func wireArguments(arguments string) string {
 	return `{"` + invalidKey + `":` + quote(arguments) + `}`
 }
 
+func isCustom(c *WireToolCall) bool { return c.Type == "custom" && c.Function.Name == "" }
+
+// wireNames are a call's name and arguments as everybody reads them from the
+// transcript, before and after it was stored.
+func wireNames(c *WireToolCall) (name, arguments string) {
+	if isCustom(c) {
+		return validUTF8(c.Custom.Name), validUTF8(c.Custom.Input)
+	}
+	return validUTF8(c.Function.Name), wireArguments(validUTF8(c.Function.Arguments))
+}
+
 // fromFields writes a reply that was built by hand.
 func fromFields(m *AssistantTurnMessage) *openai.ChatCompletionAssistantMessageParam {
 	var p *openai.ChatCompletionAssistantMessageParam
@@ -217,18 +228,19 @@ func fromFields(m *AssistantTurnMessage) *openai.ChatCompletionAssistantMessageP
 		c, f := &m.ToolCalls[i], &functions[i]
 		id := validUTF8(c.ID)
 		if ids != nil {
-			id = ids.next(c.ID, c.Function.Name, c.Function.Arguments)
+			id = ids.next(c)
 		}
 		if was := parsedCall(c); was.IsObject() { // a call that was parsed, in a reply that was not
 			p.ToolCalls[i] = parseCall(mendCall(was, *c, id))
 			continue
 		}
-		if c.Type == "custom" && c.Function.Name == "" {
+		name, arguments := wireNames(c)
+		if isCustom(c) {
 			p.ToolCalls[i].OfCustom = &openai.ChatCompletionMessageCustomToolCallParam{ID: id,
-				Custom: openai.ChatCompletionMessageCustomToolCallCustomParam{Name: c.Custom.Name, Input: c.Custom.Input}}
+				Custom: openai.ChatCompletionMessageCustomToolCallCustomParam{Name: name, Input: arguments}}
 			continue
 		}
-		f.ID, f.Function.Name, f.Function.Arguments = id, c.Function.Name, wireArguments(c.Function.Arguments)
+		f.ID, f.Function.Name, f.Function.Arguments = id, name, arguments
 		p.ToolCalls[i].OfFunction = f
 	}
 	return p
@@ -254,11 +266,12 @@ func newIDs(n int) *idMaker {
 }
 
 // next keeps a server's id, and mints one in place of a missing or repeated one.
-func (m *idMaker) next(id, name, arguments string) string {
-	id = validUTF8(id)
-	given := id
+func (m *idMaker) next(c *WireToolCall) string {
+	given := validUTF8(c.ID)
+	id := given
 	for salt := 0; id == "" || m.taken(id); salt++ {
-		id = mintID(len(m.used), salt, given, validUTF8(name), validUTF8(wireArguments(arguments)))
+		name, arguments := wireNames(c)
+		id = mintID(len(m.used), salt, given, name, arguments)
 	}
 	m.used = append(m.used, id)
 	if m.known != nil {

@@ -126,6 +126,32 @@ func TestIDsAreMintedOnceForEachCall(t *testing.T) {
 	require.Equal(t, ids(`{"tool_calls":[{`+one+`,{`+one+`]}`), byHand, "built by hand or parsed, the same ids")
 }
 
+// A repeated call is known as one, and is read alike before and after it was stored,
+// whatever it is made of and whoever made it.
+func TestRepeatedCallsOfAnyMake(t *testing.T) {
+	custom := turn.WireToolCall{ID: "a", Type: "custom"}
+	custom.Custom.Name, custom.Custom.Input = "f\xff\xfe", "{\"n\":\"\xff\xfe\"}"
+	byHand := turn.Assistant("", turn.Call{ID: "a", Name: "f\xff\xfe", Arguments: "{\"n\":\"\xff\xfe\"}"}).ToolCalls[0]
+	noJSON := turn.Assistant("", turn.Call{ID: "a\xff", Name: "f", Arguments: "\xff{"}).ToolCalls[0]
+	came := reply(t, "{\"tool_calls\":[{\"id\":\"a\",\"type\":\"custom\",\"custom\":{\"name\":\"f\xff\xfe\",\"input\":\"\xff\xfe\"}}]}").ToolCalls[0]
+	for name, call := range map[string]turn.WireToolCall{"custom": custom, "by hand": byHand, "no JSON": noJSON, "parsed": came} {
+		t.Run(name, func(t *testing.T) {
+			m := turn.AssistantTurnMessage{ToolCalls: []turn.WireToolCall{call, call}}
+			live := turn.Transcript{turn.ReplayForm(m)}
+			require.NoError(t, turn.Check(live))
+			calls := turn.Calls(live[0])
+			require.False(t, turn.Repeated(live, calls[0].ID))
+			require.True(t, turn.Repeated(live, calls[1].ID))
+			stored, err := json.Marshal(live)
+			require.NoError(t, err)
+			var read turn.Transcript
+			require.NoError(t, json.Unmarshal(stored, &read))
+			require.Equal(t, calls, turn.Calls(read[0]))
+			require.True(t, turn.Repeated(read, calls[1].ID))
+		})
+	}
+}
+
 func TestReplyEditedByTheHost(t *testing.T) {
 	const text = `{"role":"assistant","reasoning_content":"r","content":"old","tool_calls":[` +
 		`{"id":"a","type":"function","function":{"name":"f","arguments":"{\"n\":1}"},"extra_content":{"s":"1"}},` +
