@@ -169,6 +169,15 @@ func TestOpaqueFieldsRoundTrip(t *testing.T) {
 			stream(delta(`"content":[{"type":"thinking","thinking":[{"type":"text","text":"h"}]}]`), delta(`"content":[{"type":"thinking","thinking":[{"type":"text","text":"m"}]}]`), delta(`"content":"ok"`), finish("stop")),
 			`{"role":"assistant","content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"ok"}]}`,
 		},
+		"thinking with an empty signature until the last piece": {
+			stream(delta(`"thinking_blocks":[{"type":"thinking","thinking":"h","signature":""}]`), delta(`"thinking_blocks":[{"type":"thinking","thinking":"m","signature":null}]`), delta(`"thinking_blocks":[{"type":"thinking","thinking":"","signature":"S"}]`),
+				delta(`"thinking_blocks":[{"type":"redacted_thinking","data":"D"}]`), delta(`"thinking_blocks":[{"type":"thinking","thinking":"so","signature":""}]`), delta(`"thinking_blocks":[{"type":"thinking","thinking":"","signature":"T"}]`), delta(`"content":"ok"`), finish("stop")),
+			`{"role":"assistant","thinking_blocks":[{"type":"thinking","thinking":"hm","signature":"S"},{"type":"redacted_thinking","data":"D"},{"type":"thinking","thinking":"so","signature":"T"}],"content":"ok"}`,
+		},
+		"thinking in pieces, and once more whole with its signature": {
+			stream(delta(`"thinking_blocks":[{"type":"thinking","thinking":"h\n"}]`), delta(`"thinking_blocks":[{"type":"thinking","thinking":"m"}]`), delta(`"thinking_blocks":[{"type":"thinking","thinking":"h\nm","signature":"S"}]`), delta(`"content":"ok"`), finish("stop")),
+			`{"role":"assistant","thinking_blocks":[{"type":"thinking","thinking":"h\nm","signature":"S"}],"content":"ok"}`,
+		},
 		"a deprecated call": {
 			stream(delta(`"content":null,"function_call":{"name":"f","arguments":"{\"a\""}`), delta(`"function_call":{"arguments":":1}"}`), finish("function_call")),
 			`{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{\"a\":1}"}}`,
