@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/pawl-dev/pawl/turn"
 	"github.com/tidwall/gjson"
@@ -165,9 +164,6 @@ func (r *reply) finished(choice gjson.Result) error {
 	if finish := choice.Get("finish_reason"); finish.Type == gjson.String && finish.Str != "" {
 		r.finish = finish.Str
 	}
-	if r.finish == "error" {
-		return &Error{Message: "the server ended the reply with the finish reason \"error\"", Body: clip([]byte(choice.Raw)), Retryable: true}
-	}
 	return nil
 }
 
@@ -254,46 +250,6 @@ func (r *reply) flush() {
 			r.delta(Delta{Kind: Kind(kind), Text: readable(string(h))})
 		}
 	}
-}
-
-// end judges a stream that is over: what is no success is an error.
-func (r *reply) end() error {
-	switch {
-	case r.finish == "" && !r.done:
-		return r.incomplete("the stream ended with neither a finish reason nor [DONE]")
-	case !r.begun:
-		return r.incomplete("the stream held no choices")
-	}
-	for _, c := range r.calls {
-		if c.name == "" && !c.isGhost() {
-			return r.incomplete("a tool call never got a name")
-		}
-		if r.finish == "" && c.isHalf() {
-			return r.incomplete("the stream ended in the middle of a tool call")
-		}
-	}
-	return nil
-}
-
-func (r *reply) incomplete(what string) *Error {
-	return &Error{Message: what + ", after " + r.arrived(), Retryable: true, Err: ErrIncomplete}
-}
-
-// arrived says in words what there is of the reply.
-func (r *reply) arrived() string {
-	var parts []string
-	for _, f := range r.message.fields {
-		if n := len(f.value.text); f.value.kind == isText && n > 0 {
-			parts = append(parts, fmt.Sprintf("%d bytes of %s", n, f.name))
-		}
-	}
-	if n := len(r.calls); n > 0 {
-		parts = append(parts, fmt.Sprintf("%d tool calls", n))
-	}
-	if len(parts) == 0 {
-		return "nothing of the reply"
-	}
-	return strings.Join(parts, ", ")
 }
 
 // result is the message so far. The calls of a reply that did not end are left

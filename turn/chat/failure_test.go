@@ -60,6 +60,12 @@ func TestWhatIsNoSuccess(t *testing.T) {
 		{name: "an error on a line of its own", answer: answer{body: events(par) + "{\"error\":{\"message\":\"boom\"}}\n"}, text: "par", says: "boom", retries: true},
 		{name: "an error in the choice", answer: answer{body: `{"choices":[{"error":{"code":429,"message":"slow down"},"message":{"role":"assistant","content":""}}]}`}, says: "slow down", status: 429, code: "429", retries: true},
 		{name: "a finish reason that is an error", answer: answer{body: stream(par, finish("error"))}, text: "par", says: `finish reason "error"`, retries: true},
+		{name: "a server that gave up in the middle", answer: answer{body: stream(par, finish("insufficient_system_resource"))}, text: "par", says: `finish reason "insufficient_system_resource", after 3 bytes of content`, retries: true},
+		{name: "a server that lost its own connection", answer: answer{body: stream(par, finish("network_error"))}, text: "par", says: "network_error", retries: true},
+		{name: "a request that the server aborted", answer: answer{body: stream(par, finish("abort"))}, text: "par", says: "abort", retries: true},
+		{name: "a call that the server could not read", answer: answer{body: stream(finish("function_call_filter: MALFORMED_FUNCTION_CALL"))}, says: "MALFORMED", retries: true},
+		{name: "calls that are none", answer: answer{body: stream(delta(`"content":null,"reasoning_content":"hm","tool_calls":[]`), finish("tool_calls"))}, says: "calls none", is: chat.ErrIncomplete, retries: true},
+		{name: "calls that are none, in one object", answer: answer{body: `{"choices":[{"message":{"role":"assistant","content":"","tool_calls":[]},"finish_reason":"tool_calls"}]}`}, says: "calls none", is: chat.ErrIncomplete, retries: true},
 		{name: "an error as one object", answer: answer{body: `{"error":{"message":"bad model","type":"invalid_request_error","code":null}}`}, says: "bad model"},
 		{name: "an error that is a string", answer: answer{status: 400, body: `{"error":"bad model"}`}, says: "bad model", status: 400},
 		{name: "an error in a list", answer: answer{status: 400, body: `[{"error":{"code":400,"message":"bad model","status":"INVALID_ARGUMENT"}}]`}, says: "bad model", status: 400, code: "400"},
@@ -126,6 +132,7 @@ func TestContextOverflow(t *testing.T) {
 		{status: 400, body: `{"message":"Input is too long for requested model."}`},
 		{status: 413, body: `{"error":{"message":"Please reduce the length of the messages or completion.","code":"context_length_exceeded"}}`},
 		{body: events(`{"error":{"code":"context_length_exceeded","message":"too much"}}`)},
+		{body: stream(delta(`"content":"so"`), finish("model_context_window_exceeded"))},
 	}
 	for _, a := range overflows {
 		s := serve(t, a)
@@ -166,6 +173,7 @@ func TestCleanEnds(t *testing.T) {
 		{"one object without a finish reason", "", answer{body: `{"choices":[{"message":{"role":"assistant","content":"hi"},"finish_reason":null}]}`}, 0},
 		{"cut by length", "length", answer{body: stream(hi, callDelta(`"index":0,"id":"a","function":{"name":"f","arguments":"{\"p"}`), finish("length"))}, 1},
 		{"filtered", "content_filter", answer{body: stream(hi, finish("content_filter"))}, 0},
+		{"text where the reason speaks of calls", "tool_calls", answer{body: stream(hi, finish("tool_calls"))}, 0},
 		{"a reason that nobody knows", "end_turn", answer{body: stream(hi, whole, finish("end_turn"))}, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

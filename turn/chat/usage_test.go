@@ -111,6 +111,11 @@ func TestSpendOfFailedAttempts(t *testing.T) {
 	require.NoError(t, reports[2].Err)
 	require.Equal(t, int64(2), reports[0].Usage.OutputTokens)
 
+	s = serve(t, answer{body: stream(hi, finish("network_error"), spent(`{"prompt_tokens":10,"completion_tokens":2}`))})
+	res, err = s.model(chat.Options{MaxRetries: -1})(t.Context(), hello(), nil)
+	require.Error(t, err)
+	require.Equal(t, turn.Usage{InputTokens: 10, OutputTokens: 2}, res.Usage, "the usage comes after the finish reason")
+
 	s = serve(t, answer{body: events(hi, spent(`{"prompt_tokens":10,"completion_tokens":2}`))})
 	res, err = s.model(chat.Options{MaxRetries: 1})(t.Context(), hello(), nil)
 	require.ErrorIs(t, err, chat.ErrIncomplete)
