@@ -8,7 +8,6 @@ import (
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
-	"github.com/pawl-dev/pawl/turn"
 	"github.com/pawl-dev/pawl/turn/chat"
 	"github.com/stretchr/testify/require"
 )
@@ -81,6 +80,14 @@ func TestWhatIsNoSuccess(t *testing.T) {
 		{name: "an overload", answer: answer{status: 529, body: `{"error":{"message":"Overloaded"}}`}, says: "Overloaded", status: 529, retries: true},
 		{name: "a server that asks not to try again", answer: answer{status: 500, header: map[string]string{"X-Should-Retry": "false"}}, says: "500", status: 500},
 		{name: "a used up quota", answer: answer{status: 429, body: `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`}, says: "quota", is: chat.ErrQuota, status: 429, code: "insufficient_quota"},
+		{name: "a suspended account", answer: answer{status: 429, body: `{"error":{"message":"Your account is suspended","type":"exceeded_current_quota_error"}}`}, says: "suspended", is: chat.ErrQuota, status: 429},
+		{name: "an inactive account", answer: answer{status: 429, body: `{"error":{"message":"Your account is not active, please check your billing details","code":"billing_not_active"}}`}, says: "billing", is: chat.ErrQuota, status: 429, code: "billing_not_active"},
+		{name: "no balance", answer: answer{status: 429, body: `{"error":{"code":"1113","message":"Insufficient balance or no resource package. Please recharge."}}`}, says: "recharge", is: chat.ErrQuota, status: 429, code: "1113"},
+		{name: "a spending limit", answer: answer{status: 429, body: `{"code":"Some resource has been exhausted","error":"Your team has either used all available credits or reached its monthly spending limit."}`}, says: "credits", is: chat.ErrQuota, status: 429, code: "Some resource has been exhausted"},
+		{name: "a budget of the gateway", answer: answer{status: 400, body: `{"error":{"message":"Budget has been exceeded! Current cost: 2.0, Max budget: 1.0","type":"budget_exceeded","code":"400"}}`}, says: "Budget", is: chat.ErrQuota, status: 400, code: "400"},
+		{name: "a rate limit that speaks of a quota", answer: answer{status: 429, body: `{"error":{"message":"You exceeded your current quota, please check your plan and billing details.","status":"RESOURCE_EXHAUSTED"}}`}, says: "quota", status: 429, retries: true},
+		{name: "no capacity", answer: answer{status: 498, body: `{"error":{"message":"no flex capacity","code":"capacity_exceeded"}}`}, says: "capacity", status: 498, code: "capacity_exceeded", retries: true},
+		{name: "a reply that the server could not read", answer: answer{status: 400, body: `{"error":{"message":"Parsing failed. See 'failed_generation' for more details.","code":"output_parse_failed","failed_generation":"<|x|>"}}`}, says: "Parsing", status: 400, code: "output_parse_failed", retries: true},
 		{name: "no money", answer: answer{status: 402, body: `{"error":{"message":"Insufficient Balance"}}`}, says: "Balance", is: chat.ErrQuota, status: 402},
 		{name: "a tool call that the server could not read", answer: answer{status: 400, body: `{"error":{"message":"Failed to call a function","code":"tool_use_failed","failed_generation":"<function=read>"}}`}, says: "Failed to call", status: 400, code: "tool_use_failed", retries: true},
 	}
@@ -117,42 +124,6 @@ func merged(m map[string]string, key, value string) map[string]string {
 		out[k] = v
 	}
 	return out
-}
-
-func TestContextOverflow(t *testing.T) {
-	overflows := []answer{
-		{status: 400, body: `{"error":{"message":"This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`},
-		{status: 400, body: `{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error","n_prompt_tokens":9000,"n_ctx":4096}}`},
-		{status: 500, body: `{"error":{"code":500,"message":"context shift is disabled","type":"server_error"}}`},
-		{body: "event: error\ndata: {\"error\":{\"message\":\"Trying to keep the first 9000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens\"}}\n\n"},
-		{body: `{"error":"Trying to keep the first 9000 tokens when context the overflows."}`},
-		{status: 400, body: `[{"error":{"code":400,"message":"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).","status":"INVALID_ARGUMENT"}}]`},
-		{status: 400, body: `{"object":"error","message":"This model's maximum context length is 4096 tokens. However, you requested 5000 tokens (4000 in the messages, 1000 in the completion).","type":"BadRequestError","code":400}`},
-		{status: 400, body: `{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"{\"message\":\"prompt is too long: 210000 tokens > 200000 maximum\"}"}}}`},
-		{status: 400, body: `{"message":"Input is too long for requested model."}`},
-		{status: 413, body: `{"error":{"message":"Please reduce the length of the messages or completion.","code":"context_length_exceeded"}}`},
-		{body: events(`{"error":{"code":"context_length_exceeded","message":"too much"}}`)},
-		{body: stream(delta(`"content":"so"`), finish("model_context_window_exceeded"))},
-	}
-	for _, a := range overflows {
-		s := serve(t, a)
-		_, err := s.model(chat.Options{})(t.Context(), hello(), nil)
-		require.ErrorIs(t, err, turn.ErrContextOverflow, a.body)
-		require.Len(t, s.sent(), 1, "sent again: %s", a.body)
-	}
-	others := []answer{
-		{status: 429, body: `{"error":{"message":"Request too large for model on tokens per minute (TPM): Limit 6000, Requested 8000. Please reduce the length of the messages.","code":"rate_limit_exceeded"}}`},
-		{status: 413, body: `{"error":{"message":"Request too large on tokens per minute (TPM). Please reduce the length of the messages."}}`},
-		{status: 400, body: `{"error":{"message":"max_tokens is too large: 50000. This model supports at most 16384 completion tokens.","code":"invalid_value"}}`},
-		{status: 400, body: `{"error":{"message":"'max_tokens' or 'max_completion_tokens' is too large: 100000. This model's maximum context length is 32768 tokens and your request has 10 input tokens"}}`},
-		{status: 400, body: `{"error":{"message":"the context is wrong"}}`},
-	}
-	for _, a := range others {
-		s := serve(t, a)
-		_, err := s.model(chat.Options{MaxRetries: -1})(t.Context(), hello(), nil)
-		require.Error(t, err)
-		require.NotErrorIs(t, err, turn.ErrContextOverflow, a.body)
-	}
 }
 
 // A reply is complete with its finish reason or with [DONE], whatever follows.
