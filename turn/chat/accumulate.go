@@ -56,6 +56,9 @@ func (r *reply) event(name string, data []byte, tail bool) error {
 
 // chunk takes in one piece of a streamed reply.
 func (r *reply) chunk(name string, v gjson.Result) error {
+	if v.IsArray() { // around an error
+		v = v.Get("0")
+	}
 	root := object(v)
 	choice := root.choice(r)
 	r.usage.readFrom(root, choice)
@@ -130,6 +133,10 @@ func object(v gjson.Result) (f fields) {
 			f.usage = value
 		case "x_groq":
 			f.groq = value
+		case "base_resp": // MiniMax: in each response, also in a good one
+			if value.Get("status_code").Int() != 0 {
+				f.failure = value
+			}
 		}
 		return true
 	})

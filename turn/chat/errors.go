@@ -107,9 +107,12 @@ func errorInBody(v gjson.Result, body []byte) *Error {
 	}
 	if !inner.IsObject() {
 		inner = v
+		if base := v.Get("base_resp"); base.IsObject() {
+			inner = base
+		}
 	}
-	e.Code, e.Type = inner.Get("code").String(), first(inner.Get("type").String(), inner.Get("status").String())
-	for _, m := range [...]gjson.Result{inner.Get("message"), v.Get("message"), v.Get("error"), v.Get("detail"), v.Get("errors"), inner.Get("failed_generation")} {
+	e.Code, e.Type = first(inner.Get("code").String(), inner.Get("status_code").String()), first(inner.Get("type").String(), inner.Get("status").String())
+	for _, m := range [...]gjson.Result{inner.Get("message"), v.Get("message"), v.Get("error"), v.Get("detail"), v.Get("errors"), inner.Get("status_msg"), inner.Get("failed_generation")} {
 		if e.Message == "" {
 			e.Message = messageText(m)
 		}
@@ -120,7 +123,7 @@ func errorInBody(v gjson.Result, body []byte) *Error {
 	if e.Message == "" {
 		e.Message = "the server reported an error: " + excerpt(body)
 	}
-	for _, s := range [...]string{e.Code, inner.Get("status").String(), inner.Get("status_code").String()} {
+	for _, s := range [...]string{e.Code, inner.Get("status").String()} {
 		if n, err := strconv.Atoi(s); err == nil && n >= 400 && n < 600 && e.Status == 0 {
 			e.Status = n
 		}

@@ -51,6 +51,7 @@ func TestContextOverflow(t *testing.T) {
 		{status: 400, body: `{"message":"Input is too long for requested model."}`},
 		{status: 413, body: `{"error":{"message":"Please reduce the length of the messages or completion.","code":"context_length_exceeded"}}`},
 		{body: events(`{"error":{"code":"context_length_exceeded","message":"too much"}}`)},
+		{body: "error: {\"code\":400,\"message\":\"the request exceeds the available context size\",\"type\":\"exceed_context_size_error\"}\n\n"},
 		{status: 413, body: `{"error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}`},
 		{status: 413, body: "<html><title>413 Request Entity Too Large</title></html>"},
 		{status: 413, body: `{"error":{"code":"tokens_limit_reached","message":"Request body too large for gpt-4o model. Max size: 8000 tokens."}}`},

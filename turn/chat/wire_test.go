@@ -121,6 +121,7 @@ func TestFramesAndText(t *testing.T) {
 		{"a character in two halves of two chunks", stream(delta("\"content\":\"\xe4\xbd\""), delta("\"content\":\"\xa0\""), finish("stop")), "你"},
 		{"half a character", stream(delta(`"content":"a\ud83d"`), delta(`"content":"b\\ud83d"`), finish("stop")), `a` + "\uFFFD" + `b\ud83d`},
 		{"an error that is null", stream(strings.Replace(hi, `"id"`, `"error":null,"id"`, 1), finish("stop")), "hi"},
+		{"a status beside the choices", stream(hi, strings.Replace(finish("stop"), `"id"`, `"base_resp":{"status_code":0,"status_msg":""},"id"`, 1)), "hi"},
 		{"one object", `{"id":"x","object":"chat.completion","model":"m-1","choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}`, "hi"},
 		{"one object, printed for people", "\n{\n  \"choices\": [ { \"message\": {\n \"role\": \"assistant\", \"content\": \"hi\" }, \"finish_reason\": \"stop\" } ]\n}\n", "hi"},
 		{"parts", stream(delta(`"content":[{"type":"text","text":"a"}]`), delta(`"content":[{"type":"text","text":"b"}]`), delta(`"content":"c"`), finish("stop")), "abc"},
