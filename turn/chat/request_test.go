@@ -157,6 +157,15 @@ func TestOpaqueFieldsRoundTrip(t *testing.T) {
 			`{"choices":[{"finish_reason":"tool_calls","message":{"role":"assistant","content":null,"reasoning":"<r>","annotations":[{"a":1.0}],"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"SIG=="}}},{"id":"b","type":"function","function":{"name":"f","arguments":"{}"}}],"refusal":null}}]}`,
 			`{"role":"assistant","content":null,"reasoning":"<r>","annotations":[{"a":1.0}],"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"SIG=="}}},{"id":"b","type":"function","function":{"name":"f","arguments":"{}"}}],"refusal":null}`,
 		},
+		"a text and its calls as choices": {
+			`{"choices":[{"finish_reason":"tool_calls","message":{"role":"assistant","content":"so"}},{"finish_reason":"tool_calls","message":{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]}},` +
+				`{"finish_reason":"tool_calls","message":{"role":"assistant","tool_calls":[{"id":"b","type":"function","function":{"name":"f","arguments":"{}"}}]}}]}`,
+			`{"role":"assistant","content":"so","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"f","arguments":"{}"}}]}`,
+		},
+		"a text and its call as choices of one chunk": {
+			stream(`{"choices":[{"index":0,"delta":{"role":"assistant","content":"so"}},{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]}},{"index":1,"delta":{"content":"other"}}]}`, finish("tool_calls")),
+			`{"role":"assistant","content":"so","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]}`,
+		},
 		"many fields": {
 			stream(delta(`"content":"a",`+many("1", 100)), delta(many("2", 100)), finish("stop")),
 			`{"role":"assistant","content":"a",` + many("2", 100) + `}`,

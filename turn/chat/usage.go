@@ -26,7 +26,11 @@ var (
 )
 
 // readFrom looks for a usage object in a chunk or a whole response.
-func (u *usage) readFrom(root fields, choice gjson.Result) {
+func (u *usage) readFrom(root fields, choices []gjson.Result) {
+	var choice gjson.Result
+	if len(choices) > 0 {
+		choice = choices[0]
+	}
 	for _, v := range [...]gjson.Result{root.usage, choice.Get("usage"), root.groq.Get("usage")} {
 		if v.IsObject() {
 			u.add(v)
