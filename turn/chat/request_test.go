@@ -191,6 +191,10 @@ func TestOpaqueFieldsRoundTrip(t *testing.T) {
 			stream(delta(`"content":null,"function_call":{"name":"f","arguments":"{\"a\""}`), delta(`"function_call":{"arguments":":1}"}`), finish("function_call")),
 			`{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{\"a\":1}"}}`,
 		},
+		"a custom call whose text looks like JSON": {
+			stream(callDelta(`"index":0,"id":"a","type":"custom","custom":{"name":"sh","input":"{}"}`), callDelta(`"index":0,"custom":{"input":"{}"}`), callDelta(`"index":0,"custom":{"input":"{"}`)),
+			`{"role":"assistant","tool_calls":[{"id":"a","type":"custom","custom":{"name":"sh","input":"{}{}{"}}]}`,
+		},
 		"a custom call": {
 			stream(callDelta(`"index":0,"id":"a","type":"custom","custom":{"name":"sh","input":"ls"}`), callDelta(`"index":0,"custom":{"input":" -l"}`), finish("tool_calls")),
 			`{"role":"assistant","tool_calls":[{"id":"a","type":"custom","custom":{"name":"sh","input":"ls -l"}}]}`,
