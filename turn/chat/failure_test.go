@@ -77,6 +77,7 @@ func TestWhatIsNoSuccess(t *testing.T) {
 		{name: "details", answer: answer{status: 422, body: `{"detail":[{"loc":["body"],"msg":"no model"},{"msg":"no messages"}]}`}, says: "no model; no messages", status: 422},
 		{name: "a message that is an object", answer: answer{status: 400, body: `{"error":{"message":{"message":"deep down"}}}`}, says: "deep down", status: 400},
 		{name: "what the provider behind a router said", answer: answer{status: 400, body: `{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"{\"error\":\"no tools\"}"}}}`}, says: "no tools", status: 400, code: "400"},
+		{name: "an event with a status", answer: answer{status: 429, body: "id:1\nevent:error\n:HTTP_STATUS/429\ndata:{\"error\":{\"code\":\"insufficient_quota\",\"message\":\"pay\"}}\n\n"}, says: "pay", is: chat.ErrQuota, status: 429, code: "insufficient_quota"},
 		{name: "an empty body with a status", answer: answer{status: 503}, says: "503", status: 503, retries: true},
 		{name: "a body that breaks off with a status", answer: answer{status: 500, body: `{"error":{"mess`, cut: true}, says: "500", status: 500, retries: true},
 		{name: "a request that is wrong", answer: answer{status: 400, body: `{"error":{"message":"bad history","type":"invalid_request_error","code":"bad"}}`}, says: "bad history", status: 400, code: "bad"},
