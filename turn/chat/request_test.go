@@ -130,6 +130,17 @@ func TestWhatOfARepliesGoesBack(t *testing.T) {
 	require.NotContains(t, sent(chat.Options{OmitFields: []string{"annotations"}})[0], "annotations")
 }
 
+func TestDeclareTools(t *testing.T) {
+	const call = `{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"g","arguments":"{}"}},{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]}`
+	called := append(hello(), parsed(t, call, `{"role":"tool","tool_call_id":"a","content":"1"}`, `{"role":"tool","tool_call_id":"b","content":"2"}`, `{"role":"tool","tool_call_id":"c","content":"3"}`)...)
+	o := chat.Options{DeclareTools: true}
+	require.Equal(t, `[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{}}}},{"type":"function","function":{"name":"g","parameters":{"type":"object","properties":{}}}}]`,
+		gjson.Get(request(t, o, called), "tools").Raw)
+	require.Equal(t, "h", gjson.Get(request(t, o, called, tool(t, "h")), "tools.0.function.name").Str)
+	require.False(t, gjson.Get(request(t, o, hello()), "tools").Exists())
+	require.False(t, gjson.Get(request(t, chat.Options{}, called), "tools").Exists())
+}
+
 func TestRequestThatCannotBeWritten(t *testing.T) {
 	s := serve(t, okay)
 	_, err := s.model(chat.Options{})(t.Context(), []turn.TranscriptMessage{turn.User("a"), {}}, nil)
