@@ -144,7 +144,9 @@ func object(v gjson.Result) (f fields) {
 		case "usage":
 			f.usage = value
 		case "x_groq":
-			f.groq = value
+			if f.groq = value; value.Get("error").String() != "" {
+				f.failure = value
+			}
 		case "base_resp": // MiniMax: in each response, also in a good one
 			if value.Get("status_code").Int() != 0 {
 				f.failure = value

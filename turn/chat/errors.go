@@ -112,7 +112,7 @@ func errorInBody(v gjson.Result, body []byte) *Error {
 		}
 	}
 	e.Code, e.Type = first(inner.Get("code").String(), inner.Get("status_code").String()), first(inner.Get("type").String(), inner.Get("status").String())
-	for _, m := range [...]gjson.Result{inner.Get("message"), v.Get("message"), v.Get("error"), v.Get("detail"), v.Get("errors"), inner.Get("status_msg"), inner.Get("failed_generation")} {
+	for _, m := range [...]gjson.Result{inner.Get("message"), v.Get("message"), v.Get("error"), v.Get("detail"), v.Get("errors"), inner.Get("status_msg"), v.Get("x_groq.error"), inner.Get("failed_generation")} {
 		if e.Message == "" {
 			e.Message = messageText(m)
 		}
