@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/pawl-dev/pawl/turn"
 	"github.com/tidwall/gjson"
@@ -19,10 +18,11 @@ type reply struct {
 	message value
 	calls   []*call
 	usage   usage
-	choice  int64 // which of several choices is read: the first that came
-	begun   bool  // a choice was seen
-	spoken  bool  // something that is not empty was seen
-	done    bool  // the server said that this is all
+	choice  int64          // which of several choices is read: the first that came
+	chosen  []gjson.Result // its parts in the chunk at hand
+	begun   bool           // a choice was seen
+	spoken  bool           // something that is not empty was seen
+	done    bool           // the server said that this is all
 	finish  string
 	model   string
 
@@ -57,27 +57,28 @@ func (r *reply) event(name string, data []byte, tail bool) error {
 
 // chunk takes in one piece of a streamed reply.
 func (r *reply) chunk(name string, v gjson.Result) error {
+	if v.IsArray() { // around an error
+		v = v.Get("0")
+	}
 	root := object(v)
-	choice := root.choice(r)
-	r.usage.readFrom(root, choice)
+	r.choose(root)
+	r.usage.readFrom(root, r.chosen)
 	if name == "error" || root.isError() {
 		return errorInBody(v, []byte(v.Raw))
 	}
 	if root.model.Type == gjson.String && root.model.Str != "" {
 		r.model = root.model.Str
 	}
-	if !choice.IsObject() {
-		return nil
+	for _, choice := range r.chosen {
+		r.begun = true
+		if delta := either(choice, "delta", "message"); delta.IsObject() {
+			r.add(delta, false)
+		}
+		if err := r.finished(choice); err != nil {
+			return err
+		}
 	}
-	r.begun = true
-	delta := choice.Get("delta")
-	if !delta.IsObject() {
-		delta = choice.Get("message")
-	}
-	if delta.IsObject() {
-		r.add(delta, false)
-	}
-	return r.finished(choice)
+	return nil
 }
 
 // whole takes in a reply that came in one piece.
@@ -88,22 +89,35 @@ func (r *reply) whole(data []byte) error {
 	}
 	v := gjson.ParseBytes(data)
 	root := object(v)
-	choice := root.choice(r)
-	r.usage.readFrom(root, choice)
+	r.choose(root)
+	r.usage.readFrom(root, r.chosen)
 	if root.isError() || v.IsArray() {
 		return errorInBody(v, data)
 	}
 	r.model = root.model.String()
-	message := choice.Get("message")
-	if !message.IsObject() {
-		message = choice.Get("delta")
+	for _, choice := range r.chosen {
+		message := either(choice, "message", "delta")
+		if !message.IsObject() {
+			continue
+		}
+		r.add(message, !r.begun)
+		r.begun, r.done = true, true
+		if err := r.finished(choice); err != nil {
+			return err
+		}
 	}
-	if !message.IsObject() {
+	if !r.begun {
 		return &Error{Message: "the response holds no choices: " + excerpt(data), Body: clip(data), Retryable: true}
 	}
-	r.begun, r.done = true, true
-	r.add(message, true)
-	return r.finished(choice)
+	return nil
+}
+
+// either is the first of two members that is an object.
+func either(v gjson.Result, first, second string) gjson.Result {
+	if found := v.Get(first); found.IsObject() {
+		return found
+	}
+	return v.Get(second)
 }
 
 // fields are the parts of a chunk that are looked at, found in one pass.
@@ -130,7 +144,13 @@ func object(v gjson.Result) (f fields) {
 		case "usage":
 			f.usage = value
 		case "x_groq":
-			f.groq = value
+			if f.groq = value; value.Get("error").String() != "" {
+				f.failure = value
+			}
+		case "base_resp": // MiniMax: in each response, also in a good one
+			if value.Get("status_code").Int() != 0 {
+				f.failure = value
+			}
 		}
 		return true
 	})
@@ -145,17 +165,18 @@ func (f fields) isError() bool {
 	return !f.choices.Exists() && (f.object.Str == "error" || f.message.Type == gjson.String || f.detail.Exists())
 }
 
-// choice is the one choice that is read: a reply is one message.
-func (f fields) choice(r *reply) (found gjson.Result) {
+// choose finds the one choice that is read: a reply is one message. Some gateways
+// give its text and each of its calls as choices of one index.
+func (r *reply) choose(f fields) {
+	r.chosen = r.chosen[:0]
 	f.choices.ForEach(func(_, c gjson.Result) bool {
 		index := c.Get("index").Int()
-		if !c.IsObject() || r.begun && index != r.choice {
-			return true
+		if c.IsObject() && (index == r.choice || !r.begun && len(r.chosen) == 0) {
+			r.choice = index
+			r.chosen = append(r.chosen, c)
 		}
-		r.choice, found = index, c
-		return false
+		return true
 	})
-	return found
 }
 
 func (r *reply) finished(choice gjson.Result) error {
@@ -164,9 +185,6 @@ func (r *reply) finished(choice gjson.Result) error {
 	}
 	if finish := choice.Get("finish_reason"); finish.Type == gjson.String && finish.Str != "" {
 		r.finish = finish.Str
-	}
-	if r.finish == "error" {
-		return &Error{Message: "the server ended the reply with the finish reason \"error\"", Body: clip([]byte(choice.Raw)), Retryable: true}
 	}
 	return nil
 }
@@ -254,46 +272,6 @@ func (r *reply) flush() {
 			r.delta(Delta{Kind: Kind(kind), Text: readable(string(h))})
 		}
 	}
-}
-
-// end judges a stream that is over: what is no success is an error.
-func (r *reply) end() error {
-	switch {
-	case r.finish == "" && !r.done:
-		return r.incomplete("the stream ended with neither a finish reason nor [DONE]")
-	case !r.begun:
-		return r.incomplete("the stream held no choices")
-	}
-	for _, c := range r.calls {
-		if c.name == "" && !c.isGhost() {
-			return r.incomplete("a tool call never got a name")
-		}
-		if r.finish == "" && c.isHalf() {
-			return r.incomplete("the stream ended in the middle of a tool call")
-		}
-	}
-	return nil
-}
-
-func (r *reply) incomplete(what string) *Error {
-	return &Error{Message: what + ", after " + r.arrived(), Retryable: true, Err: ErrIncomplete}
-}
-
-// arrived says in words what there is of the reply.
-func (r *reply) arrived() string {
-	var parts []string
-	for _, f := range r.message.fields {
-		if n := len(f.value.text); f.value.kind == isText && n > 0 {
-			parts = append(parts, fmt.Sprintf("%d bytes of %s", n, f.name))
-		}
-	}
-	if n := len(r.calls); n > 0 {
-		parts = append(parts, fmt.Sprintf("%d tool calls", n))
-	}
-	if len(parts) == 0 {
-		return "nothing of the reply"
-	}
-	return strings.Join(parts, ", ")
 }
 
 // result is the message so far. The calls of a reply that did not end are left

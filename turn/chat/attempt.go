@@ -108,9 +108,13 @@ func boundErrors(r *http.Request, next option.MiddlewareNext) (*http.Response, e
 }
 
 func statusError(response *http.Response, body []byte) *Error {
-	v := gjson.Result{}
-	if validJSON(body) {
-		v = gjson.ParseBytes(body)
+	v, data := gjson.Result{}, body
+	if !validJSON(data) { // who asked for a stream may get its error as an event
+		events := eventReader{body: bytes.NewReader(body)}
+		_, data, _ = events.next()
+	}
+	if validJSON(data) {
+		v = gjson.ParseBytes(data)
 	}
 	e := errorInBody(v, body)
 	e.Status = response.StatusCode

@@ -86,7 +86,7 @@ func (r *reply) addCall(in gjson.Result, index int64) {
 	if r.delta != nil {
 		text := piece.String()
 		if piece.Type == gjson.String {
-			text = c.held.take(piece.Raw[1 : len(piece.Raw)-1])
+			text = c.held.take(escaped(piece))
 		}
 		r.delta(Delta{Kind: ToolCall, Index: slices.Index(r.calls, c), ID: c.id, Name: c.name, Text: text})
 	}
@@ -102,6 +102,9 @@ func (r *reply) continuedCall(index int64, id, name string, piece gjson.Result) 
 	for i := len(r.calls) - 1; i >= 0; i-- {
 		c := r.calls[i]
 		if id != "" && c.id == id && (index < 0 || c.index < 0 || c.index == index || name == "") {
+			if name != "" && c.isAnother(piece) {
+				return nil
+			}
 			return c
 		}
 		if known == nil && (index < 0 || c.index == index) {
@@ -117,7 +120,7 @@ func (r *reply) continuedCall(index int64, id, name string, piece gjson.Result) 
 		}
 		return nil
 	}
-	if known.end.complete() && strings.HasPrefix(strings.TrimSpace(piece.String()), "{") {
+	if known.end.complete() && isObjectStart(piece) {
 		return nil
 	}
 	if index < 0 && name != known.name {
@@ -125,6 +128,18 @@ func (r *reply) continuedCall(index int64, id, name string, piece gjson.Result) 
 	}
 	return known
 }
+
+func isObjectStart(piece gjson.Result) bool {
+	return strings.HasPrefix(strings.TrimSpace(piece.String()), "{")
+}
+
+// isAnother: these are the arguments of another call, though it has the same id.
+func (c *call) isAnother(piece gjson.Result) bool {
+	return c.end.complete() && isObjectStart(piece) && !c.isUnfilled() && escaped(piece) != string(c.arguments.text)
+}
+
+// isUnfilled: some gateways send {} before the arguments.
+func (c *call) isUnfilled() bool { return c.end.complete() && string(c.arguments.text) == "{}" }
 
 func (c *call) addFunction(rawKey, key, name string, in gjson.Result) {
 	c.function = c.at(key, rawKey)
@@ -157,15 +172,29 @@ func (c *call) addName(f *value, name string) {
 
 func (c *call) addArguments(key string, v gjson.Result) {
 	if v.Type == gjson.JSON { // an object where a string belongs
-		v = gjson.Parse(`"` + quoted(v.Raw) + `"`)
+		v = gjson.Parse(`"` + escaped(v) + `"`)
 	}
-	if v.Type == gjson.String && c.end.complete() && v.Raw[1:len(v.Raw)-1] == string(c.arguments.text) {
-		return // sent in pieces, and then once more whole
-	}
-	c.arguments.merge(key, v)
-	if v.Type == gjson.String {
+	if v.Type == gjson.String && key == "arguments" { // the input of a custom tool is any text
+		if c.end.complete() && escaped(v) == string(c.arguments.text) {
+			return // sent in pieces, and then once more whole
+		}
+		if c.isUnfilled() && isObjectStart(v) {
+			*c.arguments, c.end = value{}, ending{}
+		}
 		c.end.scan(v.Str)
 	}
+	c.arguments.merge(key, v)
+}
+
+// escaped is the inside of the JSON string that arguments are to be.
+func escaped(v gjson.Result) string {
+	switch v.Type {
+	case gjson.JSON:
+		return quoted(v.Raw)
+	case gjson.String:
+		return v.Raw[1 : len(v.Raw)-1]
+	}
+	return ""
 }
 
 // isGhost: a place in the list that no call ever filled.

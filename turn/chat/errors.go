@@ -107,9 +107,12 @@ func errorInBody(v gjson.Result, body []byte) *Error {
 	}
 	if !inner.IsObject() {
 		inner = v
+		if base := v.Get("base_resp"); base.IsObject() {
+			inner = base
+		}
 	}
-	e.Code, e.Type = inner.Get("code").String(), first(inner.Get("type").String(), inner.Get("status").String())
-	for _, m := range [...]gjson.Result{inner.Get("message"), v.Get("message"), v.Get("error"), v.Get("detail"), v.Get("errors"), inner.Get("failed_generation")} {
+	e.Code, e.Type = first(inner.Get("code").String(), inner.Get("status_code").String()), first(inner.Get("type").String(), inner.Get("status").String())
+	for _, m := range [...]gjson.Result{inner.Get("message"), v.Get("message"), v.Get("error"), v.Get("detail"), v.Get("errors"), inner.Get("status_msg"), v.Get("x_groq.error"), inner.Get("failed_generation")} {
 		if e.Message == "" {
 			e.Message = messageText(m)
 		}
@@ -120,7 +123,7 @@ func errorInBody(v gjson.Result, body []byte) *Error {
 	if e.Message == "" {
 		e.Message = "the server reported an error: " + excerpt(body)
 	}
-	for _, s := range [...]string{e.Code, inner.Get("status").String(), inner.Get("status_code").String()} {
+	for _, s := range [...]string{e.Code, inner.Get("status").String()} {
 		if n, err := strconv.Atoi(s); err == nil && n >= 400 && n < 600 && e.Status == 0 {
 			e.Status = n
 		}
@@ -162,60 +165,26 @@ func messageText(v gjson.Result) string {
 func (e *Error) classify() {
 	e.Err = nil
 	switch words := strings.ToLower(e.Code + " " + e.Type + " " + e.Message); {
-	case e.Status != http.StatusTooManyRequests && isOverflow(e.Code+" "+e.Type, e.Message):
+	case isOverflow(e.Status, words):
 		e.Err, e.Retryable = turn.ErrContextOverflow, false
-	case strings.Contains(words, "insufficient_quota"), strings.Contains(words, "billing_hard_limit"), e.Status == http.StatusPaymentRequired:
+	case e.Status == http.StatusPaymentRequired, containsAny(words, quotaWords):
 		e.Err, e.Retryable = ErrQuota, false
-	case strings.Contains(words, "tool_use_failed"):
+	case containsAny(words, []string{"tool_use_failed", "failed_generation"}):
 		e.Retryable = true // the server could not read what the model produced: another try may be readable
 	case e.Status != 0:
 		e.Retryable = retryableStatus(e.Status)
 	default: // inside a 200: the request itself was accepted
-		e.Retryable = true
 		name := strings.ReplaceAll(strings.ToLower(e.Code+" "+e.Type), "_", "")
-		for _, s := range []string{"invalidrequest", "badrequest", "authentication", "permission", "notfound", "contentfilter", "contentpolicy", "unsupported"} {
-			if strings.Contains(name, s) {
-				e.Retryable = false
-			}
-		}
+		e.Retryable = !containsAny(name, []string{"invalidrequest", "badrequest", "authentication", "permission", "notfound", "contentfilter", "contentpolicy", "unsupported"})
 	}
 }
 
 func retryableStatus(status int) bool {
 	switch status {
-	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
+	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests, 498: // Groq: no capacity for a flexible request
 		return true
 	}
 	return status >= 500
-}
-
-// isOverflow knows how servers say that the messages no longer fit. A limit on
-// tokens a minute and an output limit that is too large are other things, though
-// they use the same words.
-func isOverflow(code, message string) bool {
-	code, message = strings.ToLower(code), strings.ToLower(message)
-	for _, s := range []string{"per minute", "(tpm)", "per day", "rate limit", "tokens is too large", "tokens' is too large", "tokens` is too large", "max_tokens must be", "max_completion_tokens must be"} {
-		if strings.Contains(message, s) {
-			return false
-		}
-	}
-	for _, s := range []string{"context_length_exceeded", "exceed_context_size", "context_window_exceeded", "context_limit_exceeded"} {
-		if strings.Contains(code, s) || strings.Contains(message, s) {
-			return true
-		}
-	}
-	for _, s := range []string{
-		"maximum context length", "context length of only", "exceeds the context length", "context shift is disabled",
-		"available context size", "exceeds the context window", "exceed the context window", "context window exceeded", "context window exceeds", "exceeds context window", "exceed context limit", "exceeds context limit",
-		"prompt is too long", "input is too long", "prompt too long", "input length and `max_tokens` exceed",
-		"maximum prompt length", "input token count", "prompt token count", "context the overflows",
-		"reduce the length of the messages", "range of input length", "exceeded model token limit", "too large for model with",
-	} {
-		if strings.Contains(message, s) {
-			return true
-		}
-	}
-	return false
 }
 
 // plainText makes one line of a body that is no JSON: of an HTML page its title,

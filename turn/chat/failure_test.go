@@ -8,7 +8,6 @@ import (
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
-	"github.com/pawl-dev/pawl/turn"
 	"github.com/pawl-dev/pawl/turn/chat"
 	"github.com/stretchr/testify/require"
 )
@@ -58,8 +57,20 @@ func TestWhatIsNoSuccess(t *testing.T) {
 		{name: "an error that names its status", answer: answer{body: events(`{"error":{"message":"busy","status":503}}`)}, says: "busy", status: 503, retries: true},
 		{name: "an error inside the stream that is the request's", answer: answer{body: events(`{"error":{"message":"no such model","type":"NotFoundError"}}`)}, says: "no such model"},
 		{name: "an error on a line of its own", answer: answer{body: events(par) + "{\"error\":{\"message\":\"boom\"}}\n"}, text: "par", says: "boom", retries: true},
+		{name: "an error in a field of its own", answer: answer{body: events(par) + "error: {\"code\":500,\"message\":\"boom\",\"type\":\"server_error\"}\n\ndata: [DONE]\n\n"}, text: "par", says: "boom", status: 500, code: "500", retries: true},
+		{name: "nothing but an error in a field of its own", answer: answer{body: "error: {\"code\":404,\"message\":\"no such model\"}\n\n"}, says: "no such model", status: 404, code: "404"},
+		{name: "an error in a list inside the stream", answer: answer{body: events(par, `[{"error":{"code":503,"message":"The model is overloaded","status":"UNAVAILABLE"}}]`)}, text: "par", says: "overloaded", status: 503, code: "503", retries: true},
+		{name: "an error that stands where good replies say that they are good", answer: answer{body: `{"id":"x","choices":null,"base_resp":{"status_code":1008,"status_msg":"insufficient balance"}}`}, says: "insufficient balance", is: chat.ErrQuota, code: "1008"},
+		{name: "the same inside a stream", answer: answer{body: events(par, `{"id":"x","choices":null,"base_resp":{"status_code":1002,"status_msg":"slow down"}}`)}, text: "par", says: "slow down", code: "1002", retries: true},
+		{name: "an error where the usage may stand", answer: answer{body: events(par, `{"id":"x","choices":[],"x_groq":{"id":"req","error":"over capacity"}}`)}, text: "par", says: "over capacity", retries: true},
 		{name: "an error in the choice", answer: answer{body: `{"choices":[{"error":{"code":429,"message":"slow down"},"message":{"role":"assistant","content":""}}]}`}, says: "slow down", status: 429, code: "429", retries: true},
 		{name: "a finish reason that is an error", answer: answer{body: stream(par, finish("error"))}, text: "par", says: `finish reason "error"`, retries: true},
+		{name: "a server that gave up in the middle", answer: answer{body: stream(par, finish("insufficient_system_resource"))}, text: "par", says: `finish reason "insufficient_system_resource", after 3 bytes of content`, retries: true},
+		{name: "a server that lost its own connection", answer: answer{body: stream(par, finish("network_error"))}, text: "par", says: "network_error", retries: true},
+		{name: "a request that the server aborted", answer: answer{body: stream(par, finish("abort"))}, text: "par", says: "abort", retries: true},
+		{name: "a call that the server could not read", answer: answer{body: stream(finish("function_call_filter: MALFORMED_FUNCTION_CALL"))}, says: "MALFORMED", retries: true},
+		{name: "calls that are none", answer: answer{body: stream(delta(`"content":null,"reasoning_content":"hm","tool_calls":[]`), finish("tool_calls"))}, says: "calls none", is: chat.ErrIncomplete, retries: true},
+		{name: "calls that are none, in one object", answer: answer{body: `{"choices":[{"message":{"role":"assistant","content":"","tool_calls":[]},"finish_reason":"tool_calls"}]}`}, says: "calls none", is: chat.ErrIncomplete, retries: true},
 		{name: "an error as one object", answer: answer{body: `{"error":{"message":"bad model","type":"invalid_request_error","code":null}}`}, says: "bad model"},
 		{name: "an error that is a string", answer: answer{status: 400, body: `{"error":"bad model"}`}, says: "bad model", status: 400},
 		{name: "an error in a list", answer: answer{status: 400, body: `[{"error":{"code":400,"message":"bad model","status":"INVALID_ARGUMENT"}}]`}, says: "bad model", status: 400, code: "400"},
@@ -67,6 +78,7 @@ func TestWhatIsNoSuccess(t *testing.T) {
 		{name: "details", answer: answer{status: 422, body: `{"detail":[{"loc":["body"],"msg":"no model"},{"msg":"no messages"}]}`}, says: "no model; no messages", status: 422},
 		{name: "a message that is an object", answer: answer{status: 400, body: `{"error":{"message":{"message":"deep down"}}}`}, says: "deep down", status: 400},
 		{name: "what the provider behind a router said", answer: answer{status: 400, body: `{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"{\"error\":\"no tools\"}"}}}`}, says: "no tools", status: 400, code: "400"},
+		{name: "an event with a status", answer: answer{status: 429, body: "id:1\nevent:error\n:HTTP_STATUS/429\ndata:{\"error\":{\"code\":\"insufficient_quota\",\"message\":\"pay\"}}\n\n"}, says: "pay", is: chat.ErrQuota, status: 429, code: "insufficient_quota"},
 		{name: "an empty body with a status", answer: answer{status: 503}, says: "503", status: 503, retries: true},
 		{name: "a body that breaks off with a status", answer: answer{status: 500, body: `{"error":{"mess`, cut: true}, says: "500", status: 500, retries: true},
 		{name: "a request that is wrong", answer: answer{status: 400, body: `{"error":{"message":"bad history","type":"invalid_request_error","code":"bad"}}`}, says: "bad history", status: 400, code: "bad"},
@@ -75,6 +87,14 @@ func TestWhatIsNoSuccess(t *testing.T) {
 		{name: "an overload", answer: answer{status: 529, body: `{"error":{"message":"Overloaded"}}`}, says: "Overloaded", status: 529, retries: true},
 		{name: "a server that asks not to try again", answer: answer{status: 500, header: map[string]string{"X-Should-Retry": "false"}}, says: "500", status: 500},
 		{name: "a used up quota", answer: answer{status: 429, body: `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`}, says: "quota", is: chat.ErrQuota, status: 429, code: "insufficient_quota"},
+		{name: "a suspended account", answer: answer{status: 429, body: `{"error":{"message":"Your account is suspended","type":"exceeded_current_quota_error"}}`}, says: "suspended", is: chat.ErrQuota, status: 429},
+		{name: "an inactive account", answer: answer{status: 429, body: `{"error":{"message":"Your account is not active, please check your billing details","code":"billing_not_active"}}`}, says: "billing", is: chat.ErrQuota, status: 429, code: "billing_not_active"},
+		{name: "no balance", answer: answer{status: 429, body: `{"error":{"code":"1113","message":"Insufficient balance or no resource package. Please recharge."}}`}, says: "recharge", is: chat.ErrQuota, status: 429, code: "1113"},
+		{name: "a spending limit", answer: answer{status: 429, body: `{"code":"Some resource has been exhausted","error":"Your team has either used all available credits or reached its monthly spending limit."}`}, says: "credits", is: chat.ErrQuota, status: 429, code: "Some resource has been exhausted"},
+		{name: "a budget of the gateway", answer: answer{status: 400, body: `{"error":{"message":"Budget has been exceeded! Current cost: 2.0, Max budget: 1.0","type":"budget_exceeded","code":"400"}}`}, says: "Budget", is: chat.ErrQuota, status: 400, code: "400"},
+		{name: "a rate limit that speaks of a quota", answer: answer{status: 429, body: `{"error":{"message":"You exceeded your current quota, please check your plan and billing details.","status":"RESOURCE_EXHAUSTED"}}`}, says: "quota", status: 429, retries: true},
+		{name: "no capacity", answer: answer{status: 498, body: `{"error":{"message":"no flex capacity","code":"capacity_exceeded"}}`}, says: "capacity", status: 498, code: "capacity_exceeded", retries: true},
+		{name: "a reply that the server could not read", answer: answer{status: 400, body: `{"error":{"message":"Parsing failed. See 'failed_generation' for more details.","code":"output_parse_failed","failed_generation":"<|x|>"}}`}, says: "Parsing", status: 400, code: "output_parse_failed", retries: true},
 		{name: "no money", answer: answer{status: 402, body: `{"error":{"message":"Insufficient Balance"}}`}, says: "Balance", is: chat.ErrQuota, status: 402},
 		{name: "a tool call that the server could not read", answer: answer{status: 400, body: `{"error":{"message":"Failed to call a function","code":"tool_use_failed","failed_generation":"<function=read>"}}`}, says: "Failed to call", status: 400, code: "tool_use_failed", retries: true},
 	}
@@ -113,41 +133,6 @@ func merged(m map[string]string, key, value string) map[string]string {
 	return out
 }
 
-func TestContextOverflow(t *testing.T) {
-	overflows := []answer{
-		{status: 400, body: `{"error":{"message":"This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`},
-		{status: 400, body: `{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error","n_prompt_tokens":9000,"n_ctx":4096}}`},
-		{status: 500, body: `{"error":{"code":500,"message":"context shift is disabled","type":"server_error"}}`},
-		{body: "event: error\ndata: {\"error\":{\"message\":\"Trying to keep the first 9000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens\"}}\n\n"},
-		{body: `{"error":"Trying to keep the first 9000 tokens when context the overflows."}`},
-		{status: 400, body: `[{"error":{"code":400,"message":"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).","status":"INVALID_ARGUMENT"}}]`},
-		{status: 400, body: `{"object":"error","message":"This model's maximum context length is 4096 tokens. However, you requested 5000 tokens (4000 in the messages, 1000 in the completion).","type":"BadRequestError","code":400}`},
-		{status: 400, body: `{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"{\"message\":\"prompt is too long: 210000 tokens > 200000 maximum\"}"}}}`},
-		{status: 400, body: `{"message":"Input is too long for requested model."}`},
-		{status: 413, body: `{"error":{"message":"Please reduce the length of the messages or completion.","code":"context_length_exceeded"}}`},
-		{body: events(`{"error":{"code":"context_length_exceeded","message":"too much"}}`)},
-	}
-	for _, a := range overflows {
-		s := serve(t, a)
-		_, err := s.model(chat.Options{})(t.Context(), hello(), nil)
-		require.ErrorIs(t, err, turn.ErrContextOverflow, a.body)
-		require.Len(t, s.sent(), 1, "sent again: %s", a.body)
-	}
-	others := []answer{
-		{status: 429, body: `{"error":{"message":"Request too large for model on tokens per minute (TPM): Limit 6000, Requested 8000. Please reduce the length of the messages.","code":"rate_limit_exceeded"}}`},
-		{status: 413, body: `{"error":{"message":"Request too large on tokens per minute (TPM). Please reduce the length of the messages."}}`},
-		{status: 400, body: `{"error":{"message":"max_tokens is too large: 50000. This model supports at most 16384 completion tokens.","code":"invalid_value"}}`},
-		{status: 400, body: `{"error":{"message":"'max_tokens' or 'max_completion_tokens' is too large: 100000. This model's maximum context length is 32768 tokens and your request has 10 input tokens"}}`},
-		{status: 400, body: `{"error":{"message":"the context is wrong"}}`},
-	}
-	for _, a := range others {
-		s := serve(t, a)
-		_, err := s.model(chat.Options{MaxRetries: -1})(t.Context(), hello(), nil)
-		require.Error(t, err)
-		require.NotErrorIs(t, err, turn.ErrContextOverflow, a.body)
-	}
-}
-
 // A reply is complete with its finish reason or with [DONE], whatever follows.
 func TestCleanEnds(t *testing.T) {
 	hi := delta(`"content":"hi"`)
@@ -166,6 +151,7 @@ func TestCleanEnds(t *testing.T) {
 		{"one object without a finish reason", "", answer{body: `{"choices":[{"message":{"role":"assistant","content":"hi"},"finish_reason":null}]}`}, 0},
 		{"cut by length", "length", answer{body: stream(hi, callDelta(`"index":0,"id":"a","function":{"name":"f","arguments":"{\"p"}`), finish("length"))}, 1},
 		{"filtered", "content_filter", answer{body: stream(hi, finish("content_filter"))}, 0},
+		{"text where the reason speaks of calls", "tool_calls", answer{body: stream(hi, finish("tool_calls"))}, 0},
 		{"a reason that nobody knows", "end_turn", answer{body: stream(hi, whole, finish("end_turn"))}, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -47,9 +47,13 @@ type Options struct {
 	// SendEmpty sends assistant messages that say and call nothing. They are left
 	// out by default, since most servers refuse them.
 	SendEmpty bool
+	// DeclareTools declares the tools that the messages call in a request that has
+	// no tools, such as the last word of a run, without their parameters. Some
+	// gateways refuse messages with calls otherwise.
+	DeclareTools bool
 
 	// MaxRetries is how often a request is sent again after a connection error, a
-	// status 408, 409, 429 or 5xx, or a reply that did not end; 4 by default. A
+	// status 408, 409, 429, 498 or 5xx, or a reply that did not end; 4 by default. A
 	// used up quota and a context overflow are never tried again.
 	MaxRetries int
 	// Backoff is the most that is waited before the first retry, and doubles with

@@ -98,6 +98,9 @@ func (t *template) request(o *Options, messages []turn.TranscriptMessage, tools 
 		}
 	}
 	b = append(b, ']')
+	if len(tools) == 0 && o.DeclareTools {
+		tools = calledTools(messages)
+	}
 	if len(tools) > 0 {
 		var err error
 		if b, err = appendTools(b, tools, o.Strict); err != nil {
@@ -117,6 +120,23 @@ func (t *template) request(o *Options, messages []turn.TranscriptMessage, tools 
 		b = append(append(b, ','), member...)
 	}
 	return append(append(b, t.stream...), '}'), nil
+}
+
+// calledTools are the tools that the messages call, each once.
+func calledTools(messages []turn.TranscriptMessage) (tools []turn.WireToolDefinition) {
+	seen := map[string]bool{}
+	for _, m := range messages {
+		for _, c := range turn.Calls(m) {
+			if seen[c.Name] {
+				continue
+			}
+			seen[c.Name] = true
+			if d, err := turn.FunctionTool(c.Name, "", nil); err == nil {
+				tools = append(tools, d)
+			}
+		}
+	}
+	return tools
 }
 
 func appendTools(b []byte, tools []turn.WireToolDefinition, strict bool) ([]byte, error) {

@@ -130,6 +130,17 @@ func TestWhatOfARepliesGoesBack(t *testing.T) {
 	require.NotContains(t, sent(chat.Options{OmitFields: []string{"annotations"}})[0], "annotations")
 }
 
+func TestDeclareTools(t *testing.T) {
+	const call = `{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"g","arguments":"{}"}},{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]}`
+	called := append(hello(), parsed(t, call, `{"role":"tool","tool_call_id":"a","content":"1"}`, `{"role":"tool","tool_call_id":"b","content":"2"}`, `{"role":"tool","tool_call_id":"c","content":"3"}`)...)
+	o := chat.Options{DeclareTools: true}
+	require.Equal(t, `[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{}}}},{"type":"function","function":{"name":"g","parameters":{"type":"object","properties":{}}}}]`,
+		gjson.Get(request(t, o, called), "tools").Raw)
+	require.Equal(t, "h", gjson.Get(request(t, o, called, tool(t, "h")), "tools.0.function.name").Str)
+	require.False(t, gjson.Get(request(t, o, hello()), "tools").Exists())
+	require.False(t, gjson.Get(request(t, chat.Options{}, called), "tools").Exists())
+}
+
 func TestRequestThatCannotBeWritten(t *testing.T) {
 	s := serve(t, okay)
 	_, err := s.model(chat.Options{})(t.Context(), []turn.TranscriptMessage{turn.User("a"), {}}, nil)
@@ -157,6 +168,15 @@ func TestOpaqueFieldsRoundTrip(t *testing.T) {
 			`{"choices":[{"finish_reason":"tool_calls","message":{"role":"assistant","content":null,"reasoning":"<r>","annotations":[{"a":1.0}],"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"SIG=="}}},{"id":"b","type":"function","function":{"name":"f","arguments":"{}"}}],"refusal":null}}]}`,
 			`{"role":"assistant","content":null,"reasoning":"<r>","annotations":[{"a":1.0}],"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"SIG=="}}},{"id":"b","type":"function","function":{"name":"f","arguments":"{}"}}],"refusal":null}`,
 		},
+		"a text and its calls as choices": {
+			`{"choices":[{"finish_reason":"tool_calls","message":{"role":"assistant","content":"so"}},{"finish_reason":"tool_calls","message":{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]}},` +
+				`{"finish_reason":"tool_calls","message":{"role":"assistant","tool_calls":[{"id":"b","type":"function","function":{"name":"f","arguments":"{}"}}]}}]}`,
+			`{"role":"assistant","content":"so","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"f","arguments":"{}"}}]}`,
+		},
+		"a text and its call as choices of one chunk": {
+			stream(`{"choices":[{"index":0,"delta":{"role":"assistant","content":"so"}},{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]}},{"index":1,"delta":{"content":"other"}}]}`, finish("tool_calls")),
+			`{"role":"assistant","content":"so","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]}`,
+		},
 		"many fields": {
 			stream(delta(`"content":"a",`+many("1", 100)), delta(many("2", 100)), finish("stop")),
 			`{"role":"assistant","content":"a",` + many("2", 100) + `}`,
@@ -169,9 +189,22 @@ func TestOpaqueFieldsRoundTrip(t *testing.T) {
 			stream(delta(`"content":[{"type":"thinking","thinking":[{"type":"text","text":"h"}]}]`), delta(`"content":[{"type":"thinking","thinking":[{"type":"text","text":"m"}]}]`), delta(`"content":"ok"`), finish("stop")),
 			`{"role":"assistant","content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"ok"}]}`,
 		},
+		"thinking with an empty signature until the last piece": {
+			stream(delta(`"thinking_blocks":[{"type":"thinking","thinking":"h","signature":""}]`), delta(`"thinking_blocks":[{"type":"thinking","thinking":"m","signature":null}]`), delta(`"thinking_blocks":[{"type":"thinking","thinking":"","signature":"S"}]`),
+				delta(`"thinking_blocks":[{"type":"redacted_thinking","data":"D"}]`), delta(`"thinking_blocks":[{"type":"thinking","thinking":"so","signature":""}]`), delta(`"thinking_blocks":[{"type":"thinking","thinking":"","signature":"T"}]`), delta(`"content":"ok"`), finish("stop")),
+			`{"role":"assistant","thinking_blocks":[{"type":"thinking","thinking":"hm","signature":"S"},{"type":"redacted_thinking","data":"D"},{"type":"thinking","thinking":"so","signature":"T"}],"content":"ok"}`,
+		},
+		"thinking in pieces, and once more whole with its signature": {
+			stream(delta(`"thinking_blocks":[{"type":"thinking","thinking":"h\n"}]`), delta(`"thinking_blocks":[{"type":"thinking","thinking":"m"}]`), delta(`"thinking_blocks":[{"type":"thinking","thinking":"h\nm","signature":"S"}]`), delta(`"content":"ok"`), finish("stop")),
+			`{"role":"assistant","thinking_blocks":[{"type":"thinking","thinking":"h\nm","signature":"S"}],"content":"ok"}`,
+		},
 		"a deprecated call": {
 			stream(delta(`"content":null,"function_call":{"name":"f","arguments":"{\"a\""}`), delta(`"function_call":{"arguments":":1}"}`), finish("function_call")),
 			`{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{\"a\":1}"}}`,
+		},
+		"a custom call whose text looks like JSON": {
+			stream(callDelta(`"index":0,"id":"a","type":"custom","custom":{"name":"sh","input":"{}"}`), callDelta(`"index":0,"custom":{"input":"{}"}`), callDelta(`"index":0,"custom":{"input":"{"}`)),
+			`{"role":"assistant","tool_calls":[{"id":"a","type":"custom","custom":{"name":"sh","input":"{}{}{"}}]}`,
 		},
 		"a custom call": {
 			stream(callDelta(`"index":0,"id":"a","type":"custom","custom":{"name":"sh","input":"ls"}`), callDelta(`"index":0,"custom":{"input":" -l"}`), finish("tool_calls")),

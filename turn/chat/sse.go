@@ -13,8 +13,9 @@ var errTooLarge = errors.New("the response is larger than 256 MiB")
 
 // eventReader reads server-sent events: lines that end in LF, CR or both, a field
 // name and a value, an empty line after each event. Beyond the format it takes a
-// byte order mark, an event that the end of the body closes, and a line that is a
-// JSON object without a field name, which is how some servers report an error.
+// byte order mark, an event that the end of the body closes, and two ways in which
+// servers report an error: a line that is a JSON object without a field name, and a
+// field of the name error.
 type eventReader struct {
 	body       io.Reader
 	buf        []byte
@@ -91,6 +92,8 @@ func (r *eventReader) next() (name string, data []byte, ok bool) {
 				r.data = append(r.data, '\n')
 			}
 			r.data = append(r.data, value...)
+		case string(key) == "error":
+			name, r.data = "error", append(r.data[:0], value...)
 		case string(key) == "event":
 			name = string(value)
 		}

@@ -11,8 +11,8 @@ import (
 
 // usage is what a server reported so far; a nil field was not reported.
 type usage struct {
-	input, output, total, cached, reasoning *int64
-	cost                                    *turn.Cost
+	input, output, total, cached, written, reasoning *int64
+	cost                                             *turn.Cost
 }
 
 // Where servers put the figures, the most usual place first.
@@ -21,11 +21,16 @@ var (
 	outputPaths    = []string{"completion_tokens", "output_tokens"}
 	totalPaths     = []string{"total_tokens"}
 	cachedPaths    = []string{"prompt_tokens_details.cached_tokens", "input_tokens_details.cached_tokens", "prompt_cache_hit_tokens", "cached_tokens", "cache_read_input_tokens"}
+	writtenPaths   = []string{"cache_creation_input_tokens", "prompt_tokens_details.cache_creation_tokens", "prompt_tokens_details.cache_write_tokens"}
 	reasoningPaths = []string{"completion_tokens_details.reasoning_tokens", "output_tokens_details.reasoning_tokens", "reasoning_tokens"}
 )
 
 // readFrom looks for a usage object in a chunk or a whole response.
-func (u *usage) readFrom(root fields, choice gjson.Result) {
+func (u *usage) readFrom(root fields, choices []gjson.Result) {
+	var choice gjson.Result
+	if len(choices) > 0 {
+		choice = choices[0]
+	}
 	for _, v := range [...]gjson.Result{root.usage, choice.Get("usage"), root.groq.Get("usage")} {
 		if v.IsObject() {
 			u.add(v)
@@ -35,54 +40,50 @@ func (u *usage) readFrom(root fields, choice gjson.Result) {
 }
 
 // add takes a later report. Reports are cumulative, so it replaces the one before
-// and is never added to it; what it leaves out stays, and one that is all zero
-// says nothing.
+// and is never added to it. What it leaves out stays, and so does what it gives as
+// zero: some servers know only a part of the figures at the end.
 func (u *usage) add(v gjson.Result) {
-	n := usage{firstCount(v, inputPaths), firstCount(v, outputPaths), firstCount(v, totalPaths),
-		firstCount(v, cachedPaths), firstCount(v, reasoningPaths), readCost(v)}
-	if n.isZero() && u.reported() {
-		return
-	}
-	replace(&u.input, n.input)
-	replace(&u.output, n.output)
-	replace(&u.total, n.total)
-	replace(&u.cached, n.cached)
-	replace(&u.reasoning, n.reasoning)
-	replace(&u.cost, n.cost)
+	replace(&u.input, firstCount(v, inputPaths))
+	replace(&u.output, firstCount(v, outputPaths))
+	replace(&u.total, firstCount(v, totalPaths))
+	replace(&u.cached, firstCount(v, cachedPaths))
+	replace(&u.written, firstCount(v, writtenPaths))
+	replace(&u.reasoning, firstCount(v, reasoningPaths))
+	replace(&u.cost, readCost(v))
 }
 
-func replace[T any](old **T, new *T) {
-	if new != nil {
+func replace[T ~int64](old **T, new *T) {
+	if new != nil && (*old == nil || *new != 0) {
 		*old = new
 	}
 }
 
 func (u *usage) reported() bool { return u.input != nil || u.output != nil || u.cost != nil }
 
-func (u *usage) isZero() bool {
-	for _, p := range [...]*int64{u.input, u.output, u.total, u.cached, u.reasoning} {
-		if p != nil && *p != 0 {
-			return false
-		}
-	}
-	return u.cost == nil || *u.cost == 0
-}
-
 // turnUsage puts the figures into the terms of a turn.
 func (u *usage) turnUsage() turn.Usage {
 	t := turn.Usage{InputTokens: orZero(u.input), OutputTokens: orZero(u.output), Cost: u.cost}
+	cache := add(orZero(u.cached), orZero(u.written))
+	if cache > t.InputTokens || u.reasoning == nil && cache == u.hidden(t) { // a prompt that leaves its cache out
+		t.InputTokens = add(t.InputTokens, cache)
+	}
 	if u.cached != nil {
-		n := min(*u.cached, t.InputTokens)
+		n := *u.cached
 		t.CachedInputTokens = &n
 	}
-	// Some servers leave the reasoning out of the completion and count it in the
-	// total alone.
-	if u.total != nil && u.output != nil && t.InputTokens <= *u.total {
-		if hidden := *u.total - t.InputTokens - t.OutputTokens; hidden > 0 && (u.reasoning == nil || *u.reasoning == hidden) {
-			t.OutputTokens += hidden
-		}
+	if hidden := u.hidden(t); u.reasoning == nil || *u.reasoning == hidden {
+		t.OutputTokens += hidden
 	}
 	return t
+}
+
+// hidden is what is counted in the total alone: some servers leave the reasoning
+// out of the completion.
+func (u *usage) hidden(t turn.Usage) int64 {
+	if u.total == nil || u.output == nil || t.InputTokens > *u.total {
+		return 0
+	}
+	return max(*u.total-t.InputTokens-t.OutputTokens, 0)
 }
 
 func orZero(p *int64) int64 {
@@ -127,18 +128,32 @@ func count(v gjson.Result) (int64, bool) {
 // readCost reads a price in dollars.
 func readCost(v gjson.Result) *turn.Cost {
 	cost := v.Get("cost")
-	if cost.IsObject() {
+	switch {
+	case cost.IsObject():
 		cost = cost.Get("total_cost")
+	case !cost.Exists():
+		cost = v.Get("estimated_cost")
 	}
 	price, ok := dollars(cost)
 	if !ok {
-		return nil
+		return readTicks(v.Get("cost_in_usd_ticks"))
 	}
 	if v.Get("is_byok").Bool() { // the host pays the provider beside the router
 		if upstream, ok := dollars(v.Get("cost_details.upstream_inference_cost")); ok && price <= math.MaxInt64-upstream {
 			price += upstream
 		}
 	}
+	return &price
+}
+
+// readTicks reads a price in units of 10⁻¹⁰ dollars, which xAI calls ticks.
+func readTicks(v gjson.Result) *turn.Cost {
+	const tick = turn.Dollar / 1e10
+	n, ok := count(v)
+	if !ok || n > math.MaxInt64/int64(tick) {
+		return nil
+	}
+	price := turn.Cost(n) * tick
 	return &price
 }
 

@@ -33,10 +33,18 @@ func TestUsage(t *testing.T) {
 		{name: "cache hits", usages: []string{`{"prompt_tokens":10,"completion_tokens":2,"prompt_cache_hit_tokens":8,"prompt_cache_miss_tokens":2}`}, want: turn.Usage{InputTokens: 10, OutputTokens: 2, CachedInputTokens: ptr(int64(8))}},
 		{name: "cached at the top", usages: []string{`{"prompt_tokens":10,"completion_tokens":2,"cached_tokens":8}`}, want: turn.Usage{InputTokens: 10, OutputTokens: 2, CachedInputTokens: ptr(int64(8))}},
 		{name: "other names", usages: []string{`{"input_tokens":10,"output_tokens":2,"input_tokens_details":{"cached_tokens":1},"output_tokens_details":{"reasoning_tokens":1}}`}, want: turn.Usage{InputTokens: 10, OutputTokens: 2, CachedInputTokens: ptr(int64(1))}, reasoning: ptr(int64(1))},
-		{name: "more cached than there is", usages: []string{`{"prompt_tokens":10,"completion_tokens":2,"cached_tokens":80}`}, want: turn.Usage{InputTokens: 10, OutputTokens: 2, CachedInputTokens: ptr(int64(10))}},
+		{name: "a prompt without its cache", usages: []string{`{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12,"prompt_tokens_details":{"cached_tokens":80}}`}, want: turn.Usage{InputTokens: 90, OutputTokens: 2, CachedInputTokens: ptr(int64(80))}},
+		{name: "a prompt without what was read and written", usages: []string{`{"input_tokens":10,"output_tokens":2,"cache_read_input_tokens":3,"cache_creation_input_tokens":80}`}, want: turn.Usage{InputTokens: 93, OutputTokens: 2, CachedInputTokens: ptr(int64(3))}},
+		{name: "a prompt without its cache, and a total with it", usages: []string{`{"prompt_tokens":100,"completion_tokens":5,"total_tokens":185,"cached_tokens":80}`}, want: turn.Usage{InputTokens: 180, OutputTokens: 5, CachedInputTokens: ptr(int64(80))}},
+		{name: "a prompt with its cache, read and written", usages: []string{`{"prompt_tokens":100,"completion_tokens":5,"total_tokens":105,"prompt_tokens_details":{"cached_tokens":60,"cache_write_tokens":40}}`}, want: turn.Usage{InputTokens: 100, OutputTokens: 5, CachedInputTokens: ptr(int64(60))}},
+		{name: "an absurd cache", usages: []string{`{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12,"cached_tokens":9223372036854775807,"cache_creation_input_tokens":9223372036854775807}`}, want: turn.Usage{InputTokens: math.MaxInt64, OutputTokens: 2, CachedInputTokens: ptr(int64(math.MaxInt64))}},
+		{name: "zeros for what is known", usages: []string{`{"prompt_tokens":10,"completion_tokens":1,"prompt_tokens_details":{"cached_tokens":4}}`, `{"prompt_tokens":0,"completion_tokens":5,"prompt_tokens_details":{"cached_tokens":0}}`}, want: turn.Usage{InputTokens: 10, OutputTokens: 5, CachedInputTokens: ptr(int64(4))}},
 		{name: "a price", usages: []string{`{"prompt_tokens":10,"completion_tokens":2,"cost":0.00014}`}, want: turn.Usage{InputTokens: 10, OutputTokens: 2, Cost: ptr(turn.Cent * 14 / 1000)}},
 		{name: "a price with an exponent", usages: []string{`{"prompt_tokens":10,"completion_tokens":2,"cost":1.4e-5}`}, want: turn.Usage{InputTokens: 10, OutputTokens: 2, Cost: ptr(turn.Cent * 14 / 10000)}},
 		{name: "a price in a string", usages: []string{`{"prompt_tokens":10,"completion_tokens":2,"cost":"1.5"}`}, want: turn.Usage{InputTokens: 10, OutputTokens: 2, Cost: ptr(turn.Dollar * 3 / 2)}},
+		{name: "a price in ticks", usages: []string{`{"prompt_tokens":10,"completion_tokens":2,"cost_in_usd_ticks":37756001}`}, want: turn.Usage{InputTokens: 10, OutputTokens: 2, Cost: ptr(turn.Dollar * 37756001 / 1e10)}},
+		{name: "a price in ticks that is none", usages: []string{`{"prompt_tokens":10,"completion_tokens":2,"cost_in_usd_ticks":9223372036854775807}`}, want: turn.Usage{InputTokens: 10, OutputTokens: 2}},
+		{name: "an estimated price", usages: []string{`{"prompt_tokens":10,"completion_tokens":2,"estimated_cost":0.00014}`}, want: turn.Usage{InputTokens: 10, OutputTokens: 2, Cost: ptr(turn.Cent * 14 / 1000)}},
 		{name: "a price list", usages: []string{`{"prompt_tokens":10,"completion_tokens":2,"cost":{"request_cost":0.5,"total_cost":1}}`}, want: turn.Usage{InputTokens: 10, OutputTokens: 2, Cost: ptr(turn.Dollar)}},
 		{name: "the host's own key", usages: []string{`{"prompt_tokens":10,"completion_tokens":2,"cost":0.01,"is_byok":true,"cost_details":{"upstream_inference_cost":0.02}}`}, want: turn.Usage{InputTokens: 10, OutputTokens: 2, Cost: ptr(3 * turn.Cent)}},
 		{name: "a price of nothing", usages: []string{`{"prompt_tokens":10,"completion_tokens":2,"cost":0}`}, want: turn.Usage{InputTokens: 10, OutputTokens: 2, Cost: ptr(turn.Cost(0))}},
@@ -110,6 +118,11 @@ func TestSpendOfFailedAttempts(t *testing.T) {
 	require.ErrorIs(t, reports[0].Err, chat.ErrIncomplete)
 	require.NoError(t, reports[2].Err)
 	require.Equal(t, int64(2), reports[0].Usage.OutputTokens)
+
+	s = serve(t, answer{body: stream(hi, finish("network_error"), spent(`{"prompt_tokens":10,"completion_tokens":2}`))})
+	res, err = s.model(chat.Options{MaxRetries: -1})(t.Context(), hello(), nil)
+	require.Error(t, err)
+	require.Equal(t, turn.Usage{InputTokens: 10, OutputTokens: 2}, res.Usage, "the usage comes after the finish reason")
 
 	s = serve(t, answer{body: events(hi, spent(`{"prompt_tokens":10,"completion_tokens":2}`))})
 	res, err = s.model(chat.Options{MaxRetries: 1})(t.Context(), hello(), nil)

@@ -129,6 +129,9 @@ func (v *value) toList() {
 func (v *value) addItem(in gjson.Result) {
 	if in.IsObject() {
 		if old := v.continued(in); old != nil {
+			if in.Get("signature").String() != "" {
+				old.forget(in)
+			}
 			old.merge("", in)
 			return
 		}
@@ -154,15 +157,34 @@ func (v *value) continued(in gjson.Result) *value {
 		return nil
 	}
 	last := v.items[len(v.items)-1]
-	if last.raw("type") != typ || last.raw("signature") != "" || last.raw("id") != in.Get("id").Raw {
+	if last.raw("type") != typ || last.isSigned() || last.raw("id") != in.Get("id").Raw {
 		return nil
 	}
-	for _, name := range []string{"text", "thinking", "summary"} {
+	for _, name := range itemTexts {
 		if last.find(name) != nil && in.Get(name).Exists() {
 			return last
 		}
 	}
 	return nil
+}
+
+// itemTexts are the fields that the text of an item may stand in.
+var itemTexts = [...]string{"text", "thinking", "summary"}
+
+// isSigned: some servers send an empty signature with each piece but the last.
+func (v *value) isSigned() bool {
+	f := v.find("signature")
+	return f != nil && f.kind == isText && len(f.text) > 0
+}
+
+// forget drops a text that came in pieces and stands in the signed piece once more
+// whole: nobody signed it twice over.
+func (v *value) forget(in gjson.Result) {
+	for _, name := range itemTexts {
+		if f := v.find(name); f != nil && f.kind == isText && string(f.appendTo(nil)) == in.Get(name).Raw {
+			f.text = nil
+		}
+	}
 }
 
 // raw is the JSON of a short field, "" when it is missing.
