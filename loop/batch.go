@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -187,6 +188,9 @@ func (r *run) through(decisions []decision) error {
 	var err error
 	if len(calls) > 0 {
 		outs, err = r.o.Batch(r.batch, calls[:len(calls):len(calls)])
+		if err == nil && len(outs) != len(calls) { // whose they are is anybody's guess
+			outs, err = nil, fmt.Errorf("the number of outcomes is %d, that of calls %d", len(outs), len(calls))
+		}
 	}
 	for i := range decisions[:n] {
 		d := &decisions[i]

@@ -66,9 +66,9 @@ type Options struct {
 	// another turn is possible. The messages it returns push the run on.
 	OnTurnWouldEnd func(trajectory.State, turn.ModelTurnResult) []turn.TranscriptMessage
 	// Inbox hands over messages that arrived while the run was at work, such as a
-	// user's correction. It is asked before each model turn and before a reply
-	// ends the run; what it returned and the run could not deliver comes back as
-	// Result.Undelivered.
+	// user's correction. It is asked before each model turn, and before a reply
+	// ends the run where another turn is possible; what it returned and the run could
+	// not deliver comes back as Result.Undelivered.
 	Inbox func() []turn.TranscriptMessage
 
 	// Compact makes room in the transcript; see [Summarise] and [Prune].
@@ -83,8 +83,9 @@ type Options struct {
 }
 
 // BatchFn runs the calls of one turn, given in call order, and returns their
-// outcomes in the same order. Beside an error it returns what finished; an
-// outcome without a status did not. The body of each call is [Tool.Do].
+// outcomes in the same order, one for each. Beside an error it returns what finished;
+// an outcome without a status did not. An error, or another number of outcomes without
+// one, ends the run. The body of each call is [Tool.Do].
 //
 // All calls are recorded as started before it is called, and their ends after it
 // returned: a host that wants both live leaves Batch nil.

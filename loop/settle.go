@@ -234,7 +234,7 @@ func happened(body trajectory.Body) bool {
 // closeBroken answers the calls that this run's model made and a failing recorder
 // left open: the transcript in the result can be sent as it stands.
 func (r *run) closeBroken() {
-	if r.recorderErr == nil || r.fold.Turn() == int(r.o.From.Stats.Turns) {
+	if r.recorderErr == nil || r.fold.State().Stats.Turns == r.o.From.Stats.Turns {
 		return
 	}
 	for _, c := range r.fold.Open() {

@@ -44,6 +44,9 @@ func (f *Fold) Resume(messages []turn.TranscriptMessage, s State) {
 	for f.messages[f.first-1].OfTool != nil {
 		f.first--
 	}
+	for _, known := range s.Open { // of which the totals may know nothing, if they were begun anew
+		f.turn = max(f.turn, known.Turn)
+	}
 	for _, c := range turn.Calls(f.messages[f.first-1]) {
 		f.batch = append(f.batch, OpenCall{Call: c, Turn: f.turn, Imported: true})
 	}
@@ -56,7 +59,7 @@ func (f *Fold) Resume(messages []turn.TranscriptMessage, s State) {
 			}
 		}
 		for _, known := range s.Open {
-			if known.ID == f.batch[i].ID {
+			if known.Call == f.batch[i].Call { // of any other call with that id it says nothing
 				f.batch[i] = known
 			}
 		}
