@@ -41,7 +41,9 @@ type Tool struct {
 	// a Run that ignores it is left behind after a grace period. Several calls may
 	// run at once. An error is told to the model beside the output's text; one
 	// made by [Fatal] ends the run, one made by [WaitForReply] or [ResumeLater]
-	// suspends the call. A panic is a failed call.
+	// suspends the call. A panic is a failed call, and so is an end of the goroutine
+	// (runtime.Goexit, by which a test fails at once), unless nothing can stop the run:
+	// a single call then runs on the run's own goroutine, and ends that.
 	Run func(ctx context.Context, call Call) (Output, error)
 
 	// Kind is what sort of thing the tool does: read, edit, execute and so on. The

@@ -10,7 +10,8 @@ import (
 
 // State is what a run has to know beyond its messages. It travels from one run to
 // the next as a value and round-trips as JSON. The zero value is a run that has
-// not begun. Its slices and maps are the holder's.
+// not begun. What its slices, maps and pointers hold is shared with the run and with
+// other snapshots, and must not be written to.
 type State struct {
 	// Stats are the run's own totals, Children those of all its child runs.
 	Stats    stats.RunStats `json:"stats"`
