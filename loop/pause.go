@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pawl-dev/pawl/trajectory"
+	"github.com/pawl-dev/pawl/turn"
 )
 
 // Pause is the error by which a tool suspends its call instead of answering it.
@@ -34,9 +35,13 @@ func ResumeLater(at time.Time, why string) *Pause {
 // Saving keeps v, as JSON, with the pause. The reply then runs the tool again,
 // with what was saved and the reply in Call.Resume. Saving(nil) is fine where the
 // tool needs the reply alone. A denial never reaches the tool (that of a sub-agent
-// aside, which hands it on to the call inside). A v that has no JSON fails the call.
+// aside, which hands it on to the call inside). A v that has no JSON, or one nested
+// deeper than a record can hold (498), fails the call.
 func (p *Pause) Saving(v any) *Pause {
 	data, err := json.Marshal(v)
+	if err == nil {
+		err = turn.ValidJSON("[[" + string(data) + "]]") // a record holds it two levels down
+	}
 	if err != nil {
 		return &Pause{suspension: p.suspension, err: fmt.Errorf("saving with the pause: %w", err)}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -36,6 +37,12 @@ func TestOutputThatCannotBeRecorded(t *testing.T) {
 			}},
 		{"Error: event 2 of the tool cannot be recorded: the name \"\" is not of the form x.<vendor>.<name>" + output, 1,
 			func() (loop.Output, error) { return events(trajectory.Custom{}), loop.WaitForReply("Which?") }},
+		{"Error: event 2 of the tool cannot be recorded: the data of \"x.shop.sold\": the JSON is nested deeper than 500" + output, 1,
+			func() (loop.Output, error) {
+				return events(trajectory.Custom{Name: "x.shop.sold", Data: deep(500)}), nil
+			}},
+		{"Error: saving with the pause: the JSON is nested deeper than 500", 0,
+			func() (loop.Output, error) { return loop.Output{}, loop.WaitForReply("Which?").Saving(deep(499)) }},
 		{"Error: the time to resume at: Time.MarshalJSON: year outside of range [0,9999]", 0,
 			func() (loop.Output, error) { return loop.Output{}, loop.ResumeLater(never, "at the end of days") }},
 		{"Error: the time to resume at: Time.MarshalJSON: year outside of range [0,9999]", 0,
@@ -64,4 +71,9 @@ func TestOutputThatCannotBeRecorded(t *testing.T) {
 		_, err = json.Marshal(res)
 		require.NoError(t, err)
 	}
+}
+
+// deep is a list in a list, and so on.
+func deep(n int) json.RawMessage {
+	return json.RawMessage(strings.Repeat("[", n) + strings.Repeat("]", n))
 }

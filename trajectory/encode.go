@@ -142,7 +142,11 @@ func (c Custom) Check() error {
 	if len(c.Data) == 0 {
 		return nil
 	}
-	if err := turn.ValidJSON(string(c.Data)); err != nil {
+	err := turn.ValidJSON(string(c.Data))
+	if err == nil {
+		err = turn.ValidJSON("[" + string(c.Data) + "]") // it stands in a line, one level down
+	}
+	if err != nil {
 		return fmt.Errorf("the data of %.40q: %w", c.Name, err)
 	}
 	return nil
