@@ -9,7 +9,7 @@ import (
 
 // How servers say that the messages no longer fit, in lower case.
 var overflowWords = []string{
-	"context_length_exceeded", "exceed_context_size", "context_window_exceeded", "context_limit_exceeded", "tokens_limit_reached", "request_too_large",
+	"context_length_exceeded", "exceed_context_size", "context_window_exceeded", "context_limit_exceeded", "contextwindowexceeded", "tokens_limit_reached", "request_too_large",
 	"maximum context length", "context length of only", "context length is only", "context length exceeded", "exceeds the context length", "exceeds context length",
 	"longer than the model's context length", "greater than the context length", "context shift is disabled", "context the overflows",
 	"available context size", "configured context size is", "context size has been exceeded",

@@ -35,6 +35,7 @@ var overflowMessages = []string{
 	"Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 4000 `inputs` tokens and 200 `max_new_tokens`",
 	"Input validation error: `inputs` must have less than 4095 tokens. Given: 5000",
 	"prompt token count of 128432 exceeds the limit of 128000",
+	"litellm.ContextWindowExceededError: the request is too big. Received Model Group=m",
 	"input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000",
 }
 
