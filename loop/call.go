@@ -21,12 +21,15 @@ type Call struct {
 	Resume *Resumption `json:"resume,omitempty"`
 }
 
-// Resumption is what a suspended call runs again with.
+// Resumption is what a call runs again with, that was suspended or lost its process.
 type Resumption struct {
 	// Saved is what the tool saved with its pause; nil when it saved nothing.
 	Saved json.RawMessage `json:"saved,omitempty"`
 	// Reply is what a person said; nil when the time came.
 	Reply *Reply `json:"reply,omitempty"`
+	// Child is how far the call's child run had come when its process died; only a
+	// tool of [NewSubAgent] gets it.
+	Child *trajectory.Child `json:"child,omitempty"`
 }
 
 // Output is what a tool gives back. The zero value is an empty text.

@@ -74,14 +74,26 @@ func (r *run) decideWaiting(d *decision) {
 	}
 }
 
-// decideStarted settles a call that was running when its process died.
+// decideStarted settles a call that was running when its process died. A sub-agent
+// goes on where it was, as the run that it is would by itself.
 func (r *run) decideStarted(d *decision) {
-	if t := r.tool(d.open.Name); t == nil || !t.ReplaySafe {
+	t := r.tool(d.open.Name)
+	goesOn := t != nil && t.goesOn && d.open.Child != nil
+	if t == nil || !t.ReplaySafe && !goesOn {
 		d.answer(trajectory.Unknown, textUnknown)
 		return
 	}
-	if r.prepare(d) && d.open.Reply != nil {
+	if !r.prepare(d) {
+		return
+	}
+	if d.open.Reply != nil {
 		d.resume(*d.open.Reply)
+	}
+	if goesOn {
+		if d.call.Resume == nil {
+			d.call.Resume = new(Resumption)
+		}
+		d.call.Resume.Child = d.open.Child
 	}
 }
 

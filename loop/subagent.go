@@ -21,6 +21,12 @@ import (
 // carry the call's name; o.Record is usually the parent's, which then has to be
 // safe for concurrent use.
 //
+// Where o.Record is the parent's, a child that was at work when the process died goes
+// on where it was, as a run of its own would: what it did is not done again, and its
+// own open calls are settled by the same rules. A child that the record knows nothing
+// of is a call like any other. One that was stopped with the run is not carried on:
+// its call is answered.
+//
 // When a call of the child waits, the parent's call waits for the same thing, and
 // is replied to in the parent: the reply goes on to the child, which carries on
 // where it was. Of several that wait the first is asked first.
@@ -33,12 +39,21 @@ func NewSubAgent(t Tool, system string, o Options) Tool {
 		t.check = checkTask
 		t.Schema = json.RawMessage(`{"type":"object","properties":{"task":{"type":"string","description":"what to do, with everything the agent has to know"}},"required":["task"],"additionalProperties":false}`)
 	}
+	t.goesOn = true
 	t.Run = func(ctx context.Context, call Call) (Output, error) {
-		messages, o, err := childInput(call, task, system, o)
+		own := o
+		messages, err := childMessages(call, task, system)
+		if call.Resume != nil {
+			var was trajectory.Child
+			if was, own.Replies, err = childBefore(call.Resume); err == nil && isOver(was.End) {
+				return endedOutput(was)
+			}
+			messages, own.From = was.Messages, was.State
+		}
 		if err != nil {
 			return Output{}, err
 		}
-		res, err := RunToolLoop(ctx, messages, o)
+		res, err := RunToolLoop(ctx, messages, own)
 		return childOutput(res, err)
 	}
 	return t
@@ -68,35 +83,60 @@ func checkTask(arguments string) error {
 	return nil
 }
 
-// childInput begins a child, or carries on with one that waited.
-func childInput(call Call, task bool, system string, o Options) (turn.Transcript, Options, error) {
-	if call.Resume == nil {
-		text := call.Arguments
-		if task {
-			var in struct{ Task string }
-			if err := json.Unmarshal([]byte(call.Arguments), &in); err != nil {
-				return nil, o, err
-			}
-			text = in.Task
+// childMessages is what a child begins with.
+func childMessages(call Call, task bool, system string) (turn.Transcript, error) {
+	text := call.Arguments
+	if task {
+		var in struct{ Task string }
+		if err := json.Unmarshal([]byte(call.Arguments), &in); err != nil {
+			return nil, err
 		}
-		messages := turn.Transcript{turn.User(text)}
-		if system != "" {
-			messages = turn.Transcript{turn.System(system), turn.User(text)}
+		text = in.Task
+	}
+	if system == "" {
+		return turn.Transcript{turn.User(text)}, nil
+	}
+	return turn.Transcript{turn.System(system), turn.User(text)}, nil
+}
+
+// childBefore is the child that a call goes on with, and the reply for it: that is
+// to the call which the child paused for, unless it was used before the process died.
+func childBefore(r *Resumption) (was trajectory.Child, replies map[string]Reply, err error) {
+	if r.Saved != nil {
+		if err := json.Unmarshal(r.Saved, &was); err != nil {
+			return was, nil, fmt.Errorf("the saved child run: %w", err)
 		}
-		return messages, o, nil
 	}
-	var was Result
-	if err := json.Unmarshal(call.Resume.Saved, &was); err != nil {
-		return nil, o, fmt.Errorf("the saved child run: %w", err)
+	asked := firstWaiting(was.State)
+	if r.Child != nil {
+		was = *r.Child
 	}
-	o.From = was.State
-	o.Replies = nil
-	if waiting := firstWaiting(was); call.Resume.Reply != nil && waiting != nil {
-		reply := *call.Resume.Reply
-		reply.Ticket = "" // it named the parent's pause
-		o.Replies = map[string]Reply{waiting.ID: reply}
+	if r.Reply == nil || asked == nil {
+		return was, nil, nil
 	}
-	return was.Messages, o, nil
+	for _, c := range was.State.Waiting() {
+		if c.Ticket() == asked.Ticket() {
+			reply := *r.Reply
+			reply.Ticket = c.Ticket() // not the parent's
+			replies = map[string]Reply{c.ID: reply}
+		}
+	}
+	return was, replies, nil
+}
+
+// isOver says whether a child had come to an end of its own before the process died.
+// One that was stopped goes on, as a run that was stopped does.
+func isOver(end *trajectory.RunEnd) bool {
+	return end != nil && (end.Reason == "" || end.Reason == turn.Done || end.Reason == turn.IterationLimit)
+}
+
+// endedOutput is the output of a child of which the record has all but its call's end.
+func endedOutput(was trajectory.Child) (Output, error) {
+	var err error
+	if was.End.Reason == "" {
+		err = errors.New(was.End.Cause)
+	}
+	return childOutput(Result{State: was.State, StopReason: was.End.Reason, Messages: was.Messages, Added: was.Messages}, err)
 }
 
 // childOutput is what the parent's model hears of a child.
@@ -112,9 +152,9 @@ func childOutput(res Result, err error) (Output, error) {
 		}
 		return Text(text), nil
 	case turn.WaitingForReply, turn.ResumingLater:
-		s := *firstWaiting(res).Suspension
+		s := *firstWaiting(res.State).Suspension
 		s.Forwards = true
-		return Output{}, (&Pause{suspension: s}).Saving(res)
+		return Output{}, (&Pause{suspension: s}).Saving(trajectory.Child{Messages: res.Messages, State: res.State})
 	}
 	if res.Cause != nil {
 		return Text(text), fmt.Errorf("the sub-agent stopped before it was done (%s): %w", res.StopReason, res.Cause)
@@ -124,9 +164,9 @@ func childOutput(res Result, err error) (Output, error) {
 
 // firstWaiting is the call of a paused run that is asked about first: a person's
 // reply before a time, and of several times the earliest.
-func firstWaiting(res Result) *trajectory.OpenCall {
+func firstWaiting(s trajectory.State) *trajectory.OpenCall {
 	var first *trajectory.OpenCall
-	for _, c := range res.Waiting() {
+	for _, c := range s.Waiting() {
 		switch {
 		case c.Suspension.For != trajectory.ForTime:
 			return &c

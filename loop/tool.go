@@ -68,8 +68,9 @@ type Tool struct {
 	// it has failed and the run goes on.
 	Timeout time.Duration
 
-	check func(arguments string) error // of a typed tool
-	err   error                        // why the tool cannot be used
+	check  func(arguments string) error // of a typed tool
+	err    error                        // why the tool cannot be used
+	goesOn bool                         // it takes a Resumption's Child
 }
 
 // Definition is the tool as it is advertised to a server. A tool that

@@ -3,6 +3,7 @@ package resume_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -53,10 +54,14 @@ func (w *walker) model(name string) turn.TurnFn {
 	}
 }
 
-// run carries a session on to its end.
+// run carries a session on to its end, from a state that was stored in between.
 func (w *walker) run(session []byte) ([]byte, loop.Result) {
 	past, err := resume.Read(bytes.NewReader(session), nil)
 	require.NoError(w.t, err)
+	stored, err := json.Marshal(past.State)
+	require.NoError(w.t, err)
+	past.State = trajectory.State{}
+	require.NoError(w.t, json.Unmarshal(stored, &past.State))
 	out := bytes.NewBuffer(bytes.Clone(session))
 	record := trajectory.NewWriter(out, trajectory.Header{}, past.Tail).Append
 	walk := loop.Tool{Name: "walk", ReplaySafe: true, Run: func(_ context.Context, c loop.Call) (loop.Output, error) {
@@ -106,24 +111,23 @@ func TestCrashAroundCompactions(t *testing.T) {
 		_, res := w.run(whole[:n])
 		require.Equal(t, transcript(t, want.Messages), transcript(t, res.Messages), "cut at %d", n)
 		require.Equal(t, timeless(want.Total()), timeless(res.Total()), "cut at %d", n)
-		for step, times := range w.did {
-			require.Equal(t, 1, times, step)
-			id := regexp.MustCompile(`"t":"call.end"[^\n]*"id":"c` + step + `"[^\n]*\n`)
-			require.False(t, id.Match(whole[:n]), "step %s ran again, cut at %d", step, n)
-		}
+		w.didOnce(whole[:n])
 	}
 }
 
-// Cut at any byte while a sub-agent is at work, a session loses nothing that was
-// spent, and nothing that the agent had done is done again unless the tool says
-// that it may be.
+// Cut at any byte while a sub-agent is at work, a session ends as the one that was
+// never cut, and no step that was done is done again. Only between the start of the
+// agent's call and the first entry of its run nobody knows whether it began.
 func TestCrashInsideAChildRun(t *testing.T) {
 	for _, safe := range []bool{false, true} {
-		w := &walker{t: t, steps: 3, did: map[string]int{}, agent: &loop.Tool{Name: "agent", ReplaySafe: safe}}
+		w := &walker{t: t, steps: 6, did: map[string]int{}, agent: &loop.Tool{Name: "agent", ReplaySafe: safe}}
 		whole, want := w.run(nil)
 		require.Contains(t, string(whole), `"agent":"1.a"`)
+		require.Contains(t, string(whole), `"t":"compact"`)
 		require.Equal(t, spendOf(t, whole), timeless(want.Total()))
-		started := bytes.Index(whole, []byte(`"t":"call.start"`))
+		called := bytes.Index(whole, []byte(`"t":"call.start"`))
+		called += bytes.IndexByte(whole[called:], '\n')
+		began := called + 1 + bytes.IndexByte(whole[called+1:], '\n')
 		step := 1
 		if safe {
 			step = 5 // what may be repeated has less to go wrong
@@ -132,14 +136,25 @@ func TestCrashInsideAChildRun(t *testing.T) {
 			w.did = map[string]int{}
 			session, res := w.run(whole[:n])
 			require.Equal(t, spendOf(t, session), timeless(res.Total()), "cut at %d", n)
-			began := bytes.IndexByte(whole[started:], '\n')+started <= n
-			if began && !safe {
+			if !safe && n >= called && n < began {
 				require.Empty(t, w.did, "cut at %d", n)
+				continue
 			}
-			if safe || !began {
-				require.Equal(t, transcript(t, want.Messages), transcript(t, res.Messages), "cut at %d", n)
-			}
+			require.Equal(t, transcript(t, want.Messages), transcript(t, res.Messages), "cut at %d", n)
+			require.Equal(t, timeless(want.Total()), timeless(res.Total()), "cut at %d", n)
+			require.Equal(t, timeless(want.Stats), timeless(res.Stats), "cut at %d", n)
+			w.didOnce(whole[:n])
 		}
+	}
+}
+
+// didOnce checks the steps of this process: none is walked twice, and none of which
+// the session has the end.
+func (w *walker) didOnce(session []byte) {
+	for step, times := range w.did {
+		require.Equal(w.t, 1, times, step)
+		end := regexp.MustCompile(`"t":"call.end"[^\n]*"id":"c` + step + `"[^\n]*\n`)
+		require.False(w.t, end.Match(session), "step %s ran again, cut at %d", step, len(session))
 	}
 }
 

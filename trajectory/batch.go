@@ -63,9 +63,7 @@ func (f *Fold) findIndexed(turn int, id string) int {
 // answer settles a call without an entry of its own end: what is known of its
 // child runs is all there is.
 func (f *Fold) answer(i int, m turn.TranscriptMessage) {
-	if children := f.batch[i].Children; children != nil {
-		f.children = stats.AccumulateRun(f.children, *children)
-	}
+	f.children = stats.AccumulateRun(f.children, f.spentBelow(i))
 	f.settle(i, m)
 }
 
@@ -86,6 +84,7 @@ func (f *Fold) settle(i int, m turn.TranscriptMessage) {
 		f.messages[at] = m
 	}
 	f.settled[i] = true
+	delete(f.runs, i)
 }
 
 func (f *Fold) start(b CallStart) error {
@@ -113,6 +112,10 @@ func (f *Fold) suspend(b Suspend) error {
 	c.Suspension, c.Reply, c.Imported, c.Children, c.Agents = &s, nil, false, nil, b.Agents
 	if !isEmpty(b.Children) {
 		c.Children = &b.Children
+	}
+	c.Child = nil // it is in what the tool saved
+	if child := f.runs[i]; child != nil {
+		child.before, child.paused = b.Children, child.Spent()
 	}
 	if c.Started { // not one that waits for approval
 		f.addToolTime(c.Name, b.Duration)

@@ -7,19 +7,97 @@ import (
 	"time"
 
 	"github.com/pawl-dev/pawl/stats"
+	"github.com/pawl-dev/pawl/turn"
 )
 
-// addChild counts what a child run spends towards the call that started it.
+// Child is how far a child run came, by the entries that the record has of it: what
+// it would be continued from.
+type Child struct {
+	Messages turn.Transcript `json:"messages"`
+	State    State           `json:"state"`
+	// End is how it ended, nil when it did not.
+	End *RunEnd `json:"end,omitempty"`
+}
+
+// childFold builds a [Child].
+type childFold struct {
+	Fold
+	before stats.RunStats // what the call's child runs had spent when this one began, or last paused
+	paused stats.RunStats // what this one had spent by then
+	end    *RunEnd
+	broken bool // its entries do not fit together: two runs at once, or a damaged record
+}
+
+// addChild takes an entry of a child run, or of a child's child: it counts towards
+// the call that started the child, and shows how far the child came.
 func (f *Fold) addChild(e Event) {
-	first, _, _ := strings.Cut(e.Agent, "/")
-	number, id, _ := strings.Cut(first, ".")
+	first, below, _ := strings.Cut(e.Agent, "/")
+	number, escaped, _ := strings.Cut(first, ".")
+	id := unescape.Replace(escaped)
 	for i := range f.batch {
 		c := &f.batch[i]
-		if !f.settled[i] && len(c.ID) == len(id) && strconv.Itoa(c.Turn) == number && AgentName(c.Turn, c.ID) == first {
-			c.addChild(e.Body, e.Agent == first)
+		if !f.settled[i] && c.ID == id && strconv.Itoa(c.Turn) == number {
+			c.addChild(e.Body, below == "")
+			f.follow(i, Event{e.At, below, e.Body})
 			return
 		}
 	}
+}
+
+// follow adds an entry to the fold of a call's child run. A call that starts a
+// second one has its own way of going on: only the latest is followed.
+func (f *Fold) follow(i int, e Event) {
+	start, starts := e.Body.(RunStart)
+	starts = starts && e.Agent == ""
+	child := f.runs[i]
+	switch {
+	case starts && !start.Continued:
+		child = &childFold{before: f.spentBelow(i)}
+	case child == nil && f.batch[i].Child != nil:
+		child = &childFold{before: f.spentBelow(i)}
+		child.Resume(f.batch[i].Child.Messages, f.batch[i].Child.State)
+	case child == nil:
+		return // it began in no entry that is left
+	}
+	if f.runs == nil {
+		f.runs = make(map[int]*childFold)
+	}
+	f.runs[i] = child
+	child.broken = child.Add(e) != nil || child.broken
+	if end, ends := e.Body.(RunEnd); ends && e.Agent == "" {
+		child.end = &end
+	} else if starts {
+		child.end = nil
+	}
+}
+
+// open is an open call with how far its child run came. While a call waits, what it
+// goes on from is in its suspension.
+func (f *Fold) open(i int) OpenCall {
+	c := f.batch[i]
+	child := f.runs[i]
+	if child == nil {
+		return c
+	}
+	if spent := f.spentBelow(i); !isEmpty(spent) {
+		c.Children = &spent
+	}
+	if c.Child = nil; !child.broken && !c.Waiting() {
+		c.Child = &Child{child.Messages(), child.State(), child.end}
+	}
+	return c
+}
+
+// spentBelow is what a call's child runs have spent. Of runs that do not fit into one
+// fold it is what their single entries say.
+func (f *Fold) spentBelow(i int) (s stats.RunStats) {
+	if child := f.runs[i]; child != nil && !child.broken {
+		return stats.AccumulateRun(child.before, less(child.Spent(), child.paused))
+	}
+	if children := f.batch[i].Children; children != nil {
+		s = *children
+	}
+	return s
 }
 
 // addChild counts one entry of a child run, or of a child's child. It agrees with
@@ -80,5 +158,9 @@ func addCompaction(s stats.RunStats, b Compact) stats.RunStats {
 
 // AgentName is the name under which a call's child runs record.
 func AgentName(turn int, callID string) string {
-	return fmt.Sprintf("%d.%s", turn, strings.ReplaceAll(callID, "/", "_"))
+	return fmt.Sprintf("%d.%s", turn, escape.Replace(callID))
 }
+
+// A slash parts the levels of a name, so an id must not have one; and no two ids may
+// have one name.
+var escape, unescape = strings.NewReplacer("%", "%25", "/", "%2F"), strings.NewReplacer("%25", "%", "%2F", "/")

@@ -39,9 +39,9 @@ type RunStart struct {
 // RunEnd is the last entry of a run. Reason is "" when a failure ended it; Failure
 // is then the class of it. Cause says more in words, and may be empty.
 type RunEnd struct {
-	Reason  turn.StopReason
-	Failure string
-	Cause   string
+	Reason  turn.StopReason `json:"reason,omitempty"`
+	Failure string          `json:"failure,omitempty"`
+	Cause   string          `json:"cause,omitempty"`
 }
 
 // Message is one message that joined the transcript. A reply of the model carries

@@ -23,10 +23,11 @@ type Fold struct {
 	turn    int // of the reply whose calls are the batch
 	first   int // index in messages of the batch's first result
 	batch   []OpenCall
-	settled []bool         // by index in batch
-	next    int            // where find looks first: calls mostly start and end in order
-	index   map[string]int // place by id, of a batch in which looking would cost
-	shared  int            // how many of messages somebody else may hold
+	settled []bool             // by index in batch
+	next    int                // where find looks first: calls mostly start and end in order
+	index   map[string]int     // place by id, of a batch in which looking would cost
+	runs    map[int]*childFold // the child runs of the batch, by index
+	shared  int                // how many of messages somebody else may hold
 }
 
 // Resume begins anew, from an earlier run's messages and state. The messages
@@ -126,8 +127,12 @@ func (f *Fold) Open() []OpenCall {
 		return nil
 	}
 	open := make([]OpenCall, f.CountOpen())
-	for i, c := range f.EachOpen {
-		open[i] = *c
+	n := 0
+	for i, done := range f.settled {
+		if !done {
+			open[n] = f.open(i)
+			n++
+		}
 	}
 	return open
 }
@@ -143,7 +148,7 @@ func (f *Fold) CountOpen() int {
 	return n
 }
 
-// EachOpen yields what Open returns, without its copy: each call may be read
+// EachOpen yields what Open returns without its copies: each call may be read
 // until the next Add, and not written to.
 func (f *Fold) EachOpen(yield func(int, *OpenCall) bool) {
 	n := 0
@@ -271,7 +276,7 @@ func (f *Fold) addMessage(m turn.TranscriptMessage, imported bool) error {
 	}
 	f.base.LastWord = false
 	f.messages = append(f.messages, m)
-	f.batch, f.settled, f.first, f.next, f.index = f.batch[:0], f.settled[:0], len(f.messages), 0, nil
+	f.batch, f.settled, f.first, f.next, f.index, f.runs = f.batch[:0], f.settled[:0], len(f.messages), 0, nil, nil
 	if n := turn.CountCalls(m); n > 1 { // room for the batch and its results at once
 		f.batch, f.settled = slices.Grow(f.batch, n), slices.Grow(f.settled, n)
 		f.messages = slices.Grow(f.messages, n)
@@ -310,6 +315,6 @@ func (f *Fold) compact(b Compact) error {
 		return errors.New("a compaction that ends with open calls")
 	}
 	f.messages, f.shared, f.base.LastUsage = messages, 0, turn.Usage{}
-	f.batch, f.settled, f.first = nil, nil, len(f.messages)
+	f.batch, f.settled, f.first, f.runs = nil, nil, len(f.messages), nil
 	return nil
 }

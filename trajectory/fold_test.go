@@ -264,22 +264,35 @@ func TestFoldOfChildRuns(t *testing.T) {
 	var own trajectory.Fold // the child's
 	var f trajectory.Fold
 	add(t, &f, begin(turn.User("u")), replied(calling("x", "y/1")), started(1, "x"), started(1, "y/1"))
-	for _, b := range childEvents {
-		add(t, &own, entry(b))
-		add(t, &f, child("1.x", b), child("1.x/1.q", b), child("2.x", b), child("1.z", b))
-		inside := own.Spent()
+	counts := func(b trajectory.Body) {
 		var counted stats.RunStats
 		if c := f.State().Open[0].Children; c != nil {
 			counted = *c
 		}
-		require.Equal(t, stats.AccumulateRun(inside, inside), counted, "of the child and of its own child, as their own folds count: %s", b.Type())
+		require.Equal(t, own.Spent(), counted, "of the child and of its own child, as their own folds count: %s", b.Type())
 	}
-	add(t, &f, child("1.y_1", trajectory.RunStart{}), child("1.y_1", trajectory.RunStart{Continued: true}), child("1.y_1", trajectory.RunStart{}))
+	for _, b := range childEvents {
+		if end, ok := b.(trajectory.CallEnd); ok && end.ID == "q" {
+			var grandchild trajectory.Fold
+			for _, below := range childEvents {
+				add(t, &grandchild, entry(below))
+				add(t, &own, child("1.q", below))
+				add(t, &f, child("1.x/1.q", below))
+				counts(below)
+			}
+			end.Children = stats.AccumulateRun(grandchild.Spent(), stats.RunStats{Turns: 1, InputTokens: 7}) // and one that ran elsewhere
+			b = end
+		}
+		add(t, &own, entry(b))
+		add(t, &f, child("1.x", b), child("2.x", b), child("1.z", b))
+		counts(b)
+	}
+	add(t, &f, child("1.y%2F1", trajectory.RunStart{}), child("1.y%2F1", trajectory.RunStart{Continued: true}), child("1.y%2F1", trajectory.RunStart{}))
 	s := f.State()
 	inside := own.Spent()
 	require.Equal(t, []int{1, 2}, []int{s.Open[0].Agents, s.Open[1].Agents}, "children only, and each once")
 	require.Zero(t, s.Children)
-	require.Equal(t, stats.AccumulateRun(s.Stats, stats.AccumulateRun(inside, inside)), s.Total())
+	require.Equal(t, stats.AccumulateRun(s.Stats, inside), s.Total())
 	require.Equal(t, "u a(x,y/1)", told(f.Messages()), "a child's messages are not ours")
 
 	spent := stats.RunStats{Turns: 3, InputTokens: 1000}

@@ -81,6 +81,9 @@ type OpenCall struct {
 	// how many began.
 	Children *stats.RunStats `json:"children,omitempty"`
 	Agents   int             `json:"agents,omitempty"`
+	// Child is the child run that was at work when the process died, nil where the
+	// record holds none. A call that waits has it in its suspension.
+	Child *Child `json:"child,omitempty"`
 }
 
 // Waiting reports whether the call is suspended and nothing has resumed it.
