@@ -133,7 +133,7 @@ var (
 			return Spend{stats.AuxiliarySpend{Usage: genUsage.Draw(t, "usage"), ModelTime: genDuration.Draw(t, "d")}}
 		}),
 		rapid.Custom(func(t *rapid.T) Body {
-			return Compact{genMessages.Draw(t, "head"), 7, stats.AuxiliarySpend{Usage: genUsage.Draw(t, "usage")}, genText.Draw(t, "failed")}
+			return Compact{genMessages.Draw(t, "head"), 7, 9, stats.AuxiliarySpend{Usage: genUsage.Draw(t, "usage")}, genText.Draw(t, "failed")}
 		}),
 		rapid.Custom(func(t *rapid.T) Body { return Title{genText.Draw(t, "title")} }),
 		rapid.Just(Body(Custom{"x.acme.note", json.RawMessage(`{"message":{"role":"user"},"<":"\u003c"}`)})),

@@ -223,7 +223,7 @@ func decodeRare(kind string, f fields) (Body, error) {
 		var spend stats.AuxiliarySpend
 		err := f.value("spend", &spend)
 		list, listErr := parseMessages(f.at("head"))
-		return Compact{Head: list, Drop: f.int("drop"), Spend: spend, Failed: f.text("failed")}, errors.Join(err, listErr)
+		return Compact{Head: list, Drop: f.int("drop"), Of: f.int("of"), Spend: spend, Failed: f.text("failed")}, errors.Join(err, listErr)
 	case "title":
 		return Title{f.text("title")}, nil
 	}
