@@ -250,11 +250,7 @@ func (f *Fold) addMessage(m turn.TranscriptMessage, imported bool) error {
 		return errors.New("a message without a role")
 	}
 	if m.OfTool != nil {
-		number := f.turn
-		if len(f.batch) > 0 {
-			number = f.batch[0].Turn // a resumed fold counts the replies that it has
-		}
-		i := f.find(number, m.OfTool.ToolCallID)
+		i := f.find(f.turn, m.OfTool.ToolCallID)
 		if i < 0 {
 			return fmt.Errorf("a result for %q, which is no open call", m.OfTool.ToolCallID)
 		}

@@ -97,15 +97,16 @@ func TestFoldKeepsTheTranscriptValid(t *testing.T) {
 func TestResultOfACallBehindALostReply(t *testing.T) {
 	var f, resumed Fold
 	require.NoError(t, f.Add(Event{Body: RunStart{Messages: turn.Transcript{turn.User("go")}}}))
-	third := reply("a")
+	third := reply("z", "a")
 	third.Body.(Message).Turn.Number = 3
 	require.NoError(t, f.Add(third))
+	require.NoError(t, f.Add(ended(3, "z")))
 	require.NoError(t, f.Add(Event{Body: CallStart{Call: turn.Call{ID: "a"}, Turn: 3}}))
 	require.Equal(t, int64(1), f.State().Stats.Turns)
 	require.Equal(t, 3, f.State().Open[0].Turn)
 	resumed.Resume(f.Messages(), f.State())
 	require.NoError(t, resumed.Add(Event{Body: RunStart{Messages: turn.Transcript{turn.ToolResult("a", "by hand"), turn.User("on")}}}))
-	require.Equal(t, "by hand", turn.Text(resumed.Messages()[2]))
+	require.Equal(t, "by hand", turn.Text(resumed.Messages()[3]))
 }
 
 // What an open call's child has spent is what the child's own fold says.
