@@ -100,7 +100,7 @@ func (r *run) compact(in Compacting) (smaller bool, err error) {
 	if c.Spend != (stats.AuxiliarySpend{}) && c.Spend.ModelTime <= 0 {
 		c.Spend.ModelTime = r.since(start)
 	}
-	body := trajectory.Compact{Head: c.Head, Drop: c.Drop, Spend: c.Spend}
+	body := trajectory.Compact{Head: c.Head, Drop: c.Drop, Of: len(in.Messages), Spend: c.Spend}
 	if err == nil && c.Drop == 0 && len(c.Head) == 0 {
 		return false, r.spend(c.Spend)
 	}

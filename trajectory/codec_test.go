@@ -133,7 +133,7 @@ var (
 			return Spend{stats.AuxiliarySpend{Usage: genUsage.Draw(t, "usage"), ModelTime: genDuration.Draw(t, "d")}}
 		}),
 		rapid.Custom(func(t *rapid.T) Body {
-			return Compact{genMessages.Draw(t, "head"), 7, stats.AuxiliarySpend{Usage: genUsage.Draw(t, "usage")}, genText.Draw(t, "failed")}
+			return Compact{genMessages.Draw(t, "head"), 7, 9, stats.AuxiliarySpend{Usage: genUsage.Draw(t, "usage")}, genText.Draw(t, "failed")}
 		}),
 		rapid.Custom(func(t *rapid.T) Body { return Title{genText.Draw(t, "title")} }),
 		rapid.Just(Body(Custom{"x.acme.note", json.RawMessage(`{"message":{"role":"user"},"<":"\u003c"}`)})),
@@ -146,7 +146,7 @@ var (
 // withoutArguments is what a line holds by itself: a reader puts arguments back.
 func withoutArguments(list []Event) []Event {
 	for i, e := range list {
-		list[i].Body = withArguments(e.Body, []turn.Call{{ID: "a"}})
+		list[i].Body = withArguments(e.Body, latestReply{calls: []turn.Call{{ID: "a"}}})
 	}
 	return list
 }
@@ -365,4 +365,22 @@ func TestNullAndMissingFields(t *testing.T) {
 		require.Len(t, problems, 1, line)
 		require.ErrorContains(t, problems[0], want)
 	}
+}
+
+// Ids may come again in every turn. What a call was asked is not taken from the call
+// of another turn when its own reply was lost.
+func TestArgumentsAreThoseOfTheTurn(t *testing.T) {
+	said := func(number int, arguments string) Event {
+		return Event{Body: Message{turn.ReplayForm(turn.Assistant("", turn.Call{ID: "a", Name: "f", Arguments: arguments})), &Turn{Number: number}}}
+	}
+	start := func(number int) Event {
+		return Event{Body: CallStart{Call: turn.Call{ID: "a", Name: "f"}, Turn: number}}
+	}
+	data := write(t, said(1, `{"n":1}`), start(1), said(2, `{"n":2}`), start(2))
+	_, entries, _ := read(t, data)
+	require.Equal(t, `{"n":2}`, entries[3].Body.(CallStart).Arguments)
+	lines := bytes.SplitAfter(data, []byte("\n"))
+	_, entries, _ = read(t, bytes.Join(append(lines[:3:3], lines[4:]...), nil))
+	require.Equal(t, `{"n":1}`, entries[1].Body.(CallStart).Arguments)
+	require.Empty(t, entries[2].Body.(CallStart).Arguments)
 }

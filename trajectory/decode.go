@@ -223,7 +223,7 @@ func decodeRare(kind string, f fields) (Body, error) {
 		var spend stats.AuxiliarySpend
 		err := f.value("spend", &spend)
 		list, listErr := parseMessages(f.at("head"))
-		return Compact{Head: list, Drop: f.int("drop"), Spend: spend, Failed: f.text("failed")}, errors.Join(err, listErr)
+		return Compact{Head: list, Drop: f.int("drop"), Of: f.int("of"), Spend: spend, Failed: f.text("failed")}, errors.Join(err, listErr)
 	case "title":
 		return Title{f.text("title")}, nil
 	}
@@ -295,22 +295,25 @@ func decodeTurn(v gjson.Result) *Turn {
 }
 
 // withArguments puts back what a call's start and end leave out.
-func withArguments(b Body, calls []turn.Call) Body {
-	fill := func(c turn.Call) turn.Call {
-		if i := slices.IndexFunc(calls, func(of turn.Call) bool { return of.ID == c.ID }); i >= 0 {
-			c.Arguments = calls[i].Arguments
+func withArguments(b Body, reply latestReply) Body {
+	fill := func(c turn.Call, number int) turn.Call {
+		if reply.number > 0 && reply.number != number {
+			return c // an id may come again, and its own reply was lost
+		}
+		if i := slices.IndexFunc(reply.calls, func(of turn.Call) bool { return of.ID == c.ID }); i >= 0 {
+			c.Arguments = reply.calls[i].Arguments
 		}
 		return c
 	}
 	switch b := b.(type) {
 	case CallStart:
-		b.Call = fill(b.Call)
+		b.Call = fill(b.Call, b.Turn)
 		return b
 	case CallEnd:
-		b.Call = fill(b.Call)
+		b.Call = fill(b.Call, b.Turn)
 		return b
 	case Suspend:
-		b.Call = fill(b.Call)
+		b.Call = fill(b.Call, b.Turn)
 		return b
 	}
 	return b

@@ -114,6 +114,7 @@ func (l *line) rare(body Body) {
 		l.value("spend", b.AuxiliarySpend)
 	case Compact:
 		l.number("drop", int64(b.Drop))
+		l.number("of", int64(b.Of))
 		l.text("failed", b.Failed)
 		if b.Spend != (stats.AuxiliarySpend{}) {
 			l.value("spend", b.Spend)

@@ -124,8 +124,11 @@ type Spend struct{ stats.AuxiliarySpend }
 // Failed, the reason why compacting came to nothing, it changed nothing; its Spend
 // counts all the same.
 type Compact struct {
-	Head   turn.Transcript
-	Drop   int
+	Head turn.Transcript
+	Drop int
+	// Of is how many messages there were, so that those behind Drop are kept where a
+	// damaged record has lost some before it; 0 where nobody counted.
+	Of     int
 	Spend  stats.AuxiliarySpend
 	Failed string
 }

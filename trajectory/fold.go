@@ -255,11 +255,7 @@ func (f *Fold) addMessage(m turn.TranscriptMessage, imported bool) error {
 		return errors.New("a message without a role")
 	}
 	if m.OfTool != nil {
-		number := f.turn
-		if len(f.batch) > 0 {
-			number = f.batch[0].Turn // a resumed fold counts the replies that it has
-		}
-		i := f.find(number, m.OfTool.ToolCallID)
+		i := f.find(f.turn, m.OfTool.ToolCallID)
 		if i < 0 {
 			return fmt.Errorf("a result for %q, which is no open call", m.OfTool.ToolCallID)
 		}
@@ -301,20 +297,35 @@ func (f *Fold) compact(b Compact) error {
 	if b.Failed != "" {
 		return nil
 	}
-	if b.Drop < 0 || b.Drop > len(f.messages) {
-		return fmt.Errorf("a compaction of %d messages, of %d", b.Drop, len(f.messages))
-	}
 	if f.CountOpen() > 0 {
 		return errors.New("a compaction while calls are open")
 	}
-	messages := slices.Concat(b.Head, f.messages[b.Drop:])
-	if err := turn.Check(messages); err != nil {
-		return fmt.Errorf("a compaction that breaks the transcript: %w", err)
+	messages, err := f.compacted(b.Head, b.Drop)
+	if b.Of > 0 && b.Of != len(f.messages) { // some were lost: before those that were kept, or else among them
+		drop := min(max(b.Drop+len(f.messages)-b.Of, 0), len(f.messages))
+		if kept, keptErr := f.compacted(b.Head, drop); keptErr == nil {
+			messages, err = kept, nil
+		}
 	}
-	if len(turn.OpenCalls(messages)) > 0 {
-		return errors.New("a compaction that ends with open calls")
+	if err != nil {
+		return err
 	}
 	f.messages, f.shared, f.base.LastUsage = messages, 0, turn.Usage{}
 	f.batch, f.settled, f.first, f.runs = nil, nil, len(f.messages), nil
 	return nil
+}
+
+// compacted is the transcript with head in place of the first messages.
+func (f *Fold) compacted(head turn.Transcript, drop int) (turn.Transcript, error) {
+	if drop < 0 || drop > len(f.messages) {
+		return nil, fmt.Errorf("a compaction of %d messages, of %d", drop, len(f.messages))
+	}
+	messages := slices.Concat(head, f.messages[drop:])
+	if err := turn.Check(messages); err != nil {
+		return nil, fmt.Errorf("a compaction that breaks the transcript: %w", err)
+	}
+	if len(turn.OpenCalls(messages)) > 0 {
+		return nil, errors.New("a compaction that ends with open calls")
+	}
+	return messages, nil
 }

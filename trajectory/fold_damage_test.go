@@ -97,15 +97,16 @@ func TestFoldKeepsTheTranscriptValid(t *testing.T) {
 func TestResultOfACallBehindALostReply(t *testing.T) {
 	var f, resumed Fold
 	require.NoError(t, f.Add(Event{Body: RunStart{Messages: turn.Transcript{turn.User("go")}}}))
-	third := reply("a")
+	third := reply("z", "a")
 	third.Body.(Message).Turn.Number = 3
 	require.NoError(t, f.Add(third))
+	require.NoError(t, f.Add(ended(3, "z")))
 	require.NoError(t, f.Add(Event{Body: CallStart{Call: turn.Call{ID: "a"}, Turn: 3}}))
 	require.Equal(t, int64(1), f.State().Stats.Turns)
 	require.Equal(t, 3, f.State().Open[0].Turn)
 	resumed.Resume(f.Messages(), f.State())
 	require.NoError(t, resumed.Add(Event{Body: RunStart{Messages: turn.Transcript{turn.ToolResult("a", "by hand"), turn.User("on")}}}))
-	require.Equal(t, "by hand", turn.Text(resumed.Messages()[2]))
+	require.Equal(t, "by hand", turn.Text(resumed.Messages()[3]))
 }
 
 // What an open call's child has spent is what the child's own fold says.
@@ -135,4 +136,40 @@ func TestChildEntriesAddUpToTheChildsTotals(t *testing.T) {
 	require.Equal(t, own.State().Stats, *open[0].Children)
 	require.Equal(t, 1, open[0].Agents)
 	require.Equal(t, int64(2), parent.State().Total().ToolCalls)
+}
+
+// A compaction keeps the messages that it kept, whatever the record has lost of
+// those before it: lines, or an earlier compaction.
+func TestCompactionBehindDamage(t *testing.T) {
+	whole := []Event{
+		{Body: RunStart{Messages: turn.Transcript{turn.User("first")}}},
+		reply("a"), ended(1, "a"), reply("b"), ended(2, "b"),
+		{Body: Compact{Head: turn.Transcript{turn.User("so far")}, Drop: 3, Of: 5}},
+		reply("c"), ended(3, "c"),
+		{Body: Message{Message: turn.User("the latest request")}},
+		reply("d"), ended(4, "d"),
+		{Body: Compact{Head: turn.Transcript{turn.User("so far and on")}, Drop: 5, Of: 8}},
+	}
+	for i := range whole {
+		if b, ok := whole[i].Body.(Message); ok && b.Turn != nil {
+			b.Turn.Number = int(b.Message.OfAssistant.ToolCalls[0].OfFunction.ID[0]-'a') + 1
+		}
+	}
+	for lost := range whole {
+		var f Fold
+		for i, e := range whole {
+			if i != lost {
+				_ = f.Add(e)
+			}
+		}
+		require.NoError(t, turn.Check(f.Messages()))
+		if lost >= len(whole)-2 { // the compaction itself, or a result without which a call is open there
+			continue
+		}
+		require.Equal(t, "so far and on", turn.Text(f.Messages()[0]), "without entry %d", lost)
+		if lost < 8 {
+			require.Equal(t, "the latest request", turn.Text(f.Messages()[1]), "without entry %d", lost)
+			require.Len(t, f.Messages(), 4, "without entry %d", lost)
+		}
+	}
 }

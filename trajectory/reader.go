@@ -39,12 +39,18 @@ type Reader struct {
 	began   bool
 	tail    Tail
 	unknown map[string]int
-	calls   map[string][]turn.Call // of each agent's latest reply
+	replies map[string]latestReply // of each agent
+}
+
+// latestReply is what the entries of its calls refer to.
+type latestReply struct {
+	number int // 0 when it is not known
+	calls  []turn.Call
 }
 
 // NewReader reads from r, which stands at the beginning of a session.
 func NewReader(r io.Reader) *Reader {
-	return &Reader{lines: lines{r: r}, seed: maphash.MakeSeed(), calls: make(map[string][]turn.Call)}
+	return &Reader{lines: lines{r: r}, seed: maphash.MakeSeed(), replies: make(map[string]latestReply)}
 }
 
 // Entries are the session's entries, in the order in which they were written. The
@@ -193,22 +199,26 @@ func (r *Reader) countUnknown(kind string) {
 // restore puts a call's arguments back into its start and end.
 func (r *Reader) restore(e *Entry) {
 	var m turn.TranscriptMessage
+	number := 0
 	switch b := e.Body.(type) {
 	case Message:
 		m = b.Message
+		if b.Turn != nil {
+			number = b.Turn.Number
+		}
 	case RunStart:
 		if n := len(b.Messages); n > 0 {
 			m = lastReply(b.Messages)
 		}
 	case RunEnd: // a child that paused will be carried on
 		if e.Agent != "" && b.Reason != turn.WaitingForReply && b.Reason != turn.ResumingLater {
-			delete(r.calls, e.Agent)
+			delete(r.replies, e.Agent)
 		}
 	case CallStart, CallEnd, Suspend:
-		e.Body = withArguments(b, r.calls[e.Agent])
+		e.Body = withArguments(b, r.replies[e.Agent])
 	}
 	if m.OfAssistant != nil {
-		r.calls[e.Agent] = turn.Calls(m)
+		r.replies[e.Agent] = latestReply{number, turn.Calls(m)}
 	}
 }
 
