@@ -108,7 +108,7 @@ func (t *Tool) identity(c Call) (id string) {
 func PlanTool() Tool {
 	d := plan.Definition()
 	return Tool{
-		Name: plan.ToolName, Description: d.OfFunction.Function.Description.Value, Schema: turn.ToolSchema(d),
+		Name: plan.ToolName, Description: turn.ToolDescription(d), Schema: turn.ToolSchema(d),
 		Kind: trajectory.KindThink, ReplaySafe: true,
 		Run: func(_ context.Context, c Call) (Output, error) {
 			p, note, err := plan.Apply(c.Arguments)

@@ -31,7 +31,7 @@ func ExampleApply() {
 // A host with a loop of its own advertises the tool itself.
 func ExampleDefinition() {
 	d := plan.Definition()
-	fmt.Println(d.OfFunction.Function.Name, len(turn.ToolSchema(d)) > 0)
+	fmt.Println(turn.ToolName(d), len(turn.ToolSchema(d)) > 0)
 	// Output: update_plan true
 }
 

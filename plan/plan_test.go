@@ -132,7 +132,7 @@ func TestDefinition(t *testing.T) {
 	require.Equal(t, fmt.Sprintf(`[{"type":"function","function":{"name":"update_plan","description":%q,"parameters":`+
 		`{"type":"object","properties":{"steps":{"type":"array","description":"all steps, in order","items":{"type":"object","properties":{`+
 		`"text":{"type":"string","description":"what is to be done"},"state":{"type":"string","enum":["pending","in_progress","done","dropped"]}},`+
-		`"required":["text","state"],"additionalProperties":false}}},"required":["steps"],"additionalProperties":false}}}]`, plan.Definition().OfFunction.Function.Description.Value),
+		`"required":["text","state"],"additionalProperties":false}}},"required":["steps"],"additionalProperties":false}}}]`, turn.ToolDescription(plan.Definition())),
 		gjson.GetBytes(body, "tools").Raw)
 }
 

@@ -16,11 +16,9 @@
 // Package chat is one for any OpenAI-compatible server, package turntest checks
 // that one keeps the contract, and has a scripted one for tests.
 //
-// For a wire format other than OpenAI's, read messages with [Role], [Text] and
-// [Calls], a tool's name and description from the definition, and its schema with
-// [ToolSchema]: the SDK's own field for it is a map, which would lose the order of
-// the properties, so a definition made by [FunctionTool] leaves it empty. The
-// answer is built with [Assistant].
+// For a wire format other than OpenAI's, read messages with [Role], [Text], [Calls]
+// and [CallID], which says what call a tool message answers; read tools with
+// [ToolName], [ToolDescription] and [ToolSchema]. The reply is built with [Assistant].
 //
 // # Messages in, messages out
 //

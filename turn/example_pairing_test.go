@@ -43,7 +43,7 @@ func ExampleClose() {
 		return c.Name + " was stopped"
 	})
 	for _, m := range messages[2:] {
-		fmt.Println(m.OfTool.ToolCallID, turn.Text(m))
+		fmt.Println(turn.CallID(m), turn.Text(m))
 	}
 	fmt.Println(turn.Check(messages), turn.OpenCalls(messages))
 	// Output:
@@ -101,7 +101,7 @@ func ExampleValidJSON() {
 // A schema goes out as it stands, with its properties in their order.
 func ExampleFunctionTool() {
 	read, err := turn.FunctionTool("read", "Read a file.", json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"lines":{"type":"integer"}}}`))
-	fmt.Println(read.OfFunction.Function.Name, err)
+	fmt.Println(turn.ToolName(read), err)
 	data, err := json.Marshal(read)
 	fmt.Println(string(data), err)
 
@@ -116,12 +116,31 @@ func ExampleFunctionTool() {
 // A TurnFn for another wire format takes the parts of a definition.
 func ExampleToolSchema() {
 	clock, err := turn.FunctionTool("clock", "Tells the time.", json.RawMessage(`{"type":"object","properties":{"zone":{"type":"string"}}}`))
-	f := clock.OfFunction.Function
-	fmt.Println(f.Name, "·", f.Description.Value, err)
-	fmt.Println(string(turn.ToolSchema(clock)))
+	fmt.Println(turn.ToolName(clock), "·", turn.ToolDescription(clock), "·", string(turn.ToolSchema(clock)), err)
 	// Output:
-	// clock · Tells the time. <nil>
-	// {"type":"object","properties":{"zone":{"type":"string"}}}
+	// clock · Tells the time. · {"type":"object","properties":{"zone":{"type":"string"}}} <nil>
+}
+
+func ExampleToolName() {
+	clock, err := turn.FunctionTool("clock", "Tells the time.", nil)
+	fmt.Println(turn.ToolName(clock), err)
+	// Output: clock <nil>
+}
+
+func ExampleToolDescription() {
+	clock, err := turn.FunctionTool("clock", "Tells the time.", nil)
+	fmt.Println(turn.ToolDescription(clock), err)
+	// Output: Tells the time. <nil>
+}
+
+// Which call each result answers.
+func ExampleCallID() {
+	for _, m := range []turn.TranscriptMessage{turn.User("What time is it?"), turn.ToolResult("call_1", "12:00")} {
+		fmt.Printf("%s %q\n", turn.Role(m), turn.CallID(m))
+	}
+	// Output:
+	// user ""
+	// tool "call_1"
 }
 
 // Money is counted exactly: a thousand calls of a tenth of a cent are a dollar.

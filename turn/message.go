@@ -97,6 +97,14 @@ func Text(m TranscriptMessage) string {
 	return strings.Join(parts, "\n")
 }
 
+// CallID is the id of the call that a tool message answers; "" for any other message.
+func CallID(m TranscriptMessage) string {
+	if m.OfTool == nil {
+		return ""
+	}
+	return m.OfTool.ToolCallID
+}
+
 func stringOrParts(s param.Opt[string], parts []openai.ChatCompletionContentPartTextParam) string {
 	if s.Valid() {
 		return s.Value

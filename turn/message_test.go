@@ -71,6 +71,8 @@ func TestTheViewOfAMessageBuiltByHand(t *testing.T) {
 		require.Equal(t, c.role, turn.Role(c.m))
 		require.Equal(t, c.text, turn.Text(c.m))
 		require.Nil(t, turn.Calls(c.m))
+		require.Equal(t, c.role == "tool", turn.CallID(c.m) == "id")
+		require.Equal(t, c.role != "tool", turn.CallID(c.m) == "")
 	}
 	calls := []turn.Call{{ID: "a", Name: "f", Arguments: `{"n":1}`}, {ID: "b", Name: "g", Arguments: "{}"}}
 	require.Equal(t, calls, turn.Calls(turn.ReplayForm(turn.Assistant("", calls...))))
@@ -97,17 +99,23 @@ func TestFunctionTool(t *testing.T) {
 	require.NoError(t, err)
 	want := `[{"type":"function","function":{"name":"f\"<","description":"does <this>","parameters":{"type":"object","properties":{"z":{"const":"<&>"},"a":{},"m":{}},"required":["z"],"x-new":1e2}}}]`
 	require.Equal(t, want, toolsOnTheWire(t, tool))
-	require.Equal(t, "f\"<", tool.GetFunction().Name, "a reader sees the fields too")
-	require.Equal(t, "does <this>", tool.GetFunction().Description.Value)
+	require.Equal(t, "f\"<", turn.ToolName(tool))
+	require.Equal(t, "does <this>", turn.ToolDescription(tool))
 	require.Equal(t, `{"type":"object","properties":{"z":{"const":"<&>"},"a":{},"m":{}},"required":["z"],"x-new":1e2}`, string(turn.ToolSchema(tool)))
 	byHand := turn.WireToolDefinition{OfFunction: &openai.ChatCompletionFunctionToolParam{}}
 	require.Nil(t, turn.ToolSchema(byHand))
 	byHand.OfFunction.Function.Parameters = openai.FunctionParameters{"type": "object"}
 	require.JSONEq(t, `{"type":"object"}`, string(turn.ToolSchema(byHand)))
 	require.Nil(t, turn.ToolSchema(turn.WireToolDefinition{}))
+	require.Empty(t, turn.ToolName(turn.WireToolDefinition{})+turn.ToolDescription(turn.WireToolDefinition{}))
+	custom := turn.WireToolDefinition{OfCustom: &openai.ChatCompletionCustomToolParam{
+		Custom: openai.ChatCompletionCustomToolCustomParam{Name: "shell", Description: openai.String("runs")}}}
+	require.Equal(t, "shell runs", turn.ToolName(custom)+" "+turn.ToolDescription(custom))
+	require.Nil(t, turn.ToolSchema(custom))
 
 	tool, err = turn.FunctionTool("now", "", nil)
 	require.NoError(t, err)
+	require.Empty(t, turn.ToolDescription(tool))
 	require.Equal(t, `[{"type":"function","function":{"name":"now","parameters":{"type":"object","properties":{}}}}]`, toolsOnTheWire(t, tool))
 }
 

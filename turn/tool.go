@@ -12,9 +12,10 @@ import (
 // FunctionTool is a function tool as it is advertised to a server. The schema is
 // the JSON schema of its arguments, an object schema, and goes out as it stands,
 // with its properties in their order; nil declares a tool without arguments. The
-// definition keeps the schema's bytes, which must not change any more. The typed
-// name and description can be read; the schema is no map (which would lose the
-// order) and is read with [ToolSchema]. The error says what is wrong with it.
+// definition keeps the schema's bytes, which must not change any more. [ToolName],
+// [ToolDescription] and [ToolSchema] read it; the SDK's own field for the schema is a
+// map, which would lose the order, and is left empty. The error says what is wrong
+// with the schema.
 func FunctionTool(name, description string, schema json.RawMessage) (WireToolDefinition, error) {
 	if len(schema) == 0 {
 		schema = json.RawMessage(`{"type":"object","properties":{}}`)
@@ -54,8 +55,31 @@ func (t functionTool) MarshalJSON() ([]byte, error) {
 	return append(out, "}}"...), nil
 }
 
+// ToolName is a definition's name; "" for the zero definition.
+func ToolName(d WireToolDefinition) string {
+	switch {
+	case d.OfFunction != nil:
+		return d.OfFunction.Function.Name
+	case d.OfCustom != nil:
+		return d.OfCustom.Custom.Name
+	}
+	return ""
+}
+
+// ToolDescription is a definition's description; "" when there is none.
+func ToolDescription(d WireToolDefinition) string {
+	switch {
+	case d.OfFunction != nil:
+		return d.OfFunction.Function.Description.Value
+	case d.OfCustom != nil:
+		return d.OfCustom.Custom.Description.Value
+	}
+	return ""
+}
+
 // ToolSchema is the JSON schema of a definition's arguments, for a [TurnFn] that
-// speaks another wire format; nil when there is none. It must not be written to.
+// speaks another wire format; nil for the zero definition and for a custom tool, which
+// has none. It must not be written to.
 func ToolSchema(d WireToolDefinition) json.RawMessage {
 	if d.OfFunction == nil {
 		return nil

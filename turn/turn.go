@@ -12,7 +12,8 @@ import (
 // TranscriptMessage is one message of a transcript, as it goes to a server.
 type TranscriptMessage = openai.ChatCompletionMessageParamUnion
 
-// AssistantTurnMessage is a model's reply, as it came from a server.
+// AssistantTurnMessage is a model's reply, as it came from a server. Its text is its
+// field Content; [ReplayForm] makes a [TranscriptMessage] of it.
 type AssistantTurnMessage = openai.ChatCompletionMessage
 
 // WireToolDefinition is a tool as it is advertised to a server.
@@ -23,7 +24,8 @@ type WireToolCall = openai.ChatCompletionMessageToolCallUnion
 
 // TurnFn is the seam between the loop and any model client: it sends the messages
 // and the tools, and returns one completed turn. Retries, routing and streaming
-// live inside it.
+// live inside it. What it needs of a message it reads with [Role], [Text], [Calls] and
+// [CallID], of a tool with [ToolName], [ToolDescription] and [ToolSchema].
 //
 // It must not write to either slice and may keep neither beyond the call. After ctx
 // is done it must return soon: with an error for which errors.Is(err, ctx.Err())

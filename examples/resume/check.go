@@ -102,7 +102,7 @@ func called(messages turn.Transcript) (ids []string) {
 func answered(messages turn.Transcript) (ids []string) {
 	for _, m := range messages {
 		if m.OfTool != nil {
-			ids = append(ids, m.OfTool.ToolCallID)
+			ids = append(ids, turn.CallID(m))
 		}
 	}
 	return ids

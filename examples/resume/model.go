@@ -43,7 +43,7 @@ func results(messages []turn.TranscriptMessage) map[string]string {
 	found := make(map[string]string)
 	for _, m := range messages {
 		if m.OfTool != nil {
-			found[m.OfTool.ToolCallID] = turn.Text(m)
+			found[turn.CallID(m)] = turn.Text(m)
 		}
 	}
 	return found

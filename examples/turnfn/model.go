@@ -22,7 +22,7 @@ type object map[string]any
 func (s server) Turn(ctx context.Context, messages []turn.TranscriptMessage, tools []turn.WireToolDefinition) (res turn.ModelTurnResult, err error) {
 	offered := make([]object, len(tools))
 	for i, t := range tools {
-		offered[i] = object{"name": t.GetFunction().Name, "description": t.GetFunction().Description.Value, "input_schema": turn.ToolSchema(t)}
+		offered[i] = object{"name": turn.ToolName(t), "description": turn.ToolDescription(t), "input_schema": turn.ToolSchema(t)}
 	}
 	request := object{"model": s.model, "max_tokens": 4096, "tools": offered}
 	if request["system"], request["messages"], err = translate(messages); err != nil {
@@ -63,7 +63,7 @@ func translate(messages []turn.TranscriptMessage) (system string, out []object, 
 		case m.OfSystem != nil || m.OfDeveloper != nil:
 			system += turn.Text(m) + "\n"
 		case m.OfTool != nil:
-			content = []any{object{"type": "tool_result", "tool_use_id": m.OfTool.ToolCallID, "content": turn.Text(m)}}
+			content = []any{object{"type": "tool_result", "tool_use_id": turn.CallID(m), "content": turn.Text(m)}}
 		case m.OfUser != nil && len(m.OfUser.Content.OfArrayOfContentParts) > 0:
 			return "", nil, errors.New("this model takes no parts") // better than a question without its picture
 		case m.OfUser != nil:
