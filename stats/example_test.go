@@ -1,12 +1,17 @@
 package stats_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"time"
 
+	"github.com/pawl-dev/pawl/loop"
 	"github.com/pawl-dev/pawl/stats"
+	"github.com/pawl-dev/pawl/trajectory"
 	"github.com/pawl-dev/pawl/turn"
+	"github.com/pawl-dev/pawl/turn/turntest"
 )
 
 // reply is a model turn that took a second.
@@ -15,8 +20,7 @@ var reply = turn.ModelTurnResult{
 	Timings: turn.Timings{Generation: time.Second},
 }
 
-// The totals of a run: what the loop does as it goes, and what a test of a host
-// does to know what they should be.
+// The totals of a run, as the loop adds them up while it goes.
 func Example() {
 	s := stats.EmptyRunStats()
 	s = stats.AccumulateTurn(s, reply)
@@ -26,6 +30,41 @@ func Example() {
 	data, err := json.Marshal(s)
 	fmt.Println(string(data), err)
 	// Output: {"turns":2,"toolCalls":1,"inputTokens":2000,"outputTokens":100,"cachedInputTokens":0,"costCents":0,"unpricedCalls":2,"modelTimeMs":2000,"toolTimeMs":30,"outputTokensPerSecond":50,"toolTimeBreakdownMs":{"read":30}} <nil>
+}
+
+// A test of a host makes the totals that it expects with the folds, over the replies
+// that its models gave. How long a call took is in its entry; in a bubble of
+// testing/synctest the test knows it beforehand.
+func Example_test() {
+	lead := []turntest.Reply{
+		turntest.Say("", turn.Call{ID: "a", Name: "ask", Arguments: `{"task":"How many?"}`}).Spending(900, 30).Taking(time.Millisecond),
+		turntest.Say("Seven.").Spending(950, 4).Taking(time.Millisecond),
+	}
+	agent := turntest.Say("7").Spending(200, 1).Taking(time.Millisecond)
+	var took time.Duration
+	res, err := loop.RunToolLoop(context.Background(), []turn.TranscriptMessage{turn.User("Count them.")}, loop.Options{
+		Turn:  turntest.NewScript(lead...).Turn,
+		Tools: []loop.Tool{loop.NewSubAgent(loop.Tool{Name: "ask"}, "", loop.Options{Turn: turntest.NewScript(agent).Turn})},
+		Record: func(e trajectory.Event) error {
+			if end, ok := e.Body.(trajectory.CallEnd); ok {
+				took = end.Duration
+			}
+			return nil
+		},
+	})
+
+	own := stats.EmptyRunStats()
+	for _, reply := range lead {
+		own = stats.AccumulateTurn(own, reply.Result)
+	}
+	own = stats.AccumulateToolCall(own, "ask", took)
+	children := stats.AccumulateTurn(stats.EmptyRunStats(), agent.Result)
+	fmt.Println(reflect.DeepEqual(own, res.Stats), reflect.DeepEqual(children, res.Children))
+	all := stats.AccumulateRun(own, children)
+	fmt.Println(reflect.DeepEqual(all, res.Total()), all.Turns, "turns,", all.InputTokens, "tokens in", err)
+	// Output:
+	// true true
+	// true 3 turns, 2050 tokens in <nil>
 }
 
 func ExampleAccumulateTurn() {

@@ -21,9 +21,18 @@
 //
 // # In a test
 //
-// The totals that a host's own test expects are best made by the same calls, in
-// the order in which things happen. Durations are exact inside testing/synctest:
-// package turntest has a snippet.
+// The totals that a host's test expects are made by the same folds, over the replies
+// that its scripted model gave (package turntest):
+//
+//	want := stats.EmptyRunStats()
+//	for _, reply := range replies {
+//		want = stats.AccumulateTurn(want, reply.Result)
+//	}
+//	want = stats.AccumulateToolCall(want, "read", time.Second) // exact in a bubble of testing/synctest
+//	require.Equal(t, want, res.Stats)
+//
+// What child runs spent is added up the same way and compared with res.Children; the
+// two together, by [AccumulateRun], are res.Total().
 package stats
 
 import (

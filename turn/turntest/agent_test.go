@@ -21,7 +21,7 @@ func TestTellsTheTime(t *testing.T) {
 	res, err := answer(t.Context(), model.Turn, "What time is it?") // the agent under test
 	require.NoError(t, err)
 	require.Equal(t, "It is noon.", res.Text())
-	require.Equal(t, "12:00", turn.Text(model.Asked()[1].Messages[2]), "the tool's result, as the model got it")
+	require.Equal(t, "12:00", model.Asked()[1].Result("a"), "the tool's result, as the model got it")
 	require.Zero(t, model.Left(), "it was asked for every reply")
 }
 

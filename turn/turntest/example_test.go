@@ -30,7 +30,7 @@ func ExampleNewScript() {
 	fmt.Println(res.Stats.Turns, "turns,", res.Stats.InputTokens, "tokens in,", model.Left(), "replies left")
 
 	second := model.Asked()[1] // the request after the tool ran
-	fmt.Println(turn.Text(second.Messages[2]), "·", second.Tools[0].OfFunction.Function.Name)
+	fmt.Println(second.Result("a"), "·", turn.ToolName(second.Tools[0]))
 	// Output:
 	// It is noon. done <nil>
 	// 2 turns, 100 tokens in, 0 replies left
@@ -87,6 +87,21 @@ func ExampleReply_Spending() {
 	res, err := answer(context.Background(), model.Turn, "What time is it?")
 	fmt.Println(res.Stats.InputTokens, res.Stats.OutputTokens, err)
 	// Output: 1000 20 <nil>
+}
+
+func ExampleReply_Costing() {
+	model := turntest.NewScript(turntest.Say("Noon.").Spending(1000, 20).Costing(turn.Cent / 4))
+	res, err := answer(context.Background(), model.Turn, "What time is it?")
+	fmt.Println(res.Stats.Cost, res.Stats.Unpriced, err)
+	// Output: $0.0025 0 <nil>
+}
+
+// What the model was told of its calls.
+func ExampleRequest_Result() {
+	model := turntest.NewScript(turntest.Say("", turn.Call{ID: "a", Name: "calendar"}), turntest.Say("I have none."))
+	_, err := answer(context.Background(), model.Turn, "What day is it?")
+	fmt.Println(model.Asked()[1].Result("a"), err)
+	// Output: There is no tool named "calendar". The tools are: clock. <nil>
 }
 
 // A model that is slower than its run. What it had said by then is not lost.

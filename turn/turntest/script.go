@@ -44,9 +44,20 @@ func (r Reply) Spending(input, output int64) Reply {
 	return r
 }
 
+// Costing is the reply with a price.
+func (r Reply) Costing(c turn.Cost) Reply {
+	r.Result.Usage.Cost = &c
+	return r
+}
+
 // Taking is the reply after so long, for a test of a deadline. In a bubble of
-// testing/synctest it takes no time at all.
+// testing/synctest it takes no time at all. It is also how long the generation took,
+// where the result does not say that itself, so that stats.AccumulateTurn over
+// r.Result adds the model time that a run counts.
 func (r Reply) Taking(d time.Duration) Reply {
+	if g := &r.Result.Timings.Generation; *g == 0 || *g == r.After {
+		*g = d
+	}
 	r.After = d
 	return r
 }
@@ -55,6 +66,17 @@ func (r Reply) Taking(d time.Duration) Reply {
 type Request struct {
 	Messages turn.Transcript
 	Tools    []turn.WireToolDefinition
+}
+
+// Result is the text of a call's result, as the model got it: the latest, where
+// several turns used the id. It is "" when there is none.
+func (r Request) Result(callID string) string {
+	for _, m := range slices.Backward(r.Messages) {
+		if m.OfTool != nil && turn.CallID(m) == callID {
+			return turn.Text(m)
+		}
+	}
+	return ""
 }
 
 // Script is a model that answers from a list. Its method Turn is a [turn.TurnFn].

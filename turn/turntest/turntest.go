@@ -23,20 +23,19 @@
 //		if err != nil || res.Text() != "It is noon." || model.Left() != 0 {
 //			t.Errorf("%q, %v, %d replies left", res.Text(), err, model.Left())
 //		}
-//		if got := turn.Text(model.Asked()[1].Messages[2]); got != "12:00" {
+//		if got := model.Asked()[1].Result("a"); got != "12:00" {
 //			t.Errorf("the model was given %q as the tool's result", got)
 //		}
 //	}
 //
 // What the agent did shows in the run's result, what it asked in [Script.Asked],
 // and that it asked all it was meant to in [Script.Left]. An agent that asks once
-// more gets an error that says what it asked. Replies can fail ([Fail]), spend
-// ([Reply.Spending]) and take their time ([Reply.Taking]), which costs none inside
-// testing/synctest. A model that has to look at what it is asked is written as a
-// function, like any other.
+// more gets an error that says what it asked. A model that has to look at what it is
+// asked is written as a function, like any other.
 //
-// [Say] sets the finish reason too, and no usage: [Reply.Spending] adds that. Every
-// duration of a run is exact in a bubble of testing/synctest:
+// [Say] sets the finish reason too. Replies can fail ([Fail]), spend ([Reply.Spending],
+// [Reply.Costing]) and take their time ([Reply.Taking]). In a bubble of
+// testing/synctest that costs none, and every duration of a run is exact:
 //
 //	synctest.Test(t, func(t *testing.T) {
 //		model := turntest.NewScript(turntest.Say("", turn.Call{ID: "a", Name: "sleep"}).Taking(time.Second), turntest.Say("Done."))
