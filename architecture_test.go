@@ -98,6 +98,11 @@ func TestGoModRequiresNothingElse(t *testing.T) {
 func TestFolders(t *testing.T) {
 	for _, s := range sources(t) {
 		switch {
+		case s.name == "doc.go":
+			require.Empty(t, s.Decls, "the root holds a map of the packages and no code, so it imports nothing")
+			for folder := range picture {
+				require.Contains(t, s.Doc.Text(), "\n  - ["+module+"/"+folder+"] ")
+			}
 		case s.folder == ".":
 			require.True(t, s.isTest(), "%s: the root holds tests only", s.name)
 			require.Equal(t, "pawl_test", s.Name.Name)
