@@ -13,6 +13,7 @@ import (
 type reply struct {
 	Text            string
 	Calls           []turn.Call
+	Finish          string // "length" when it was cut at the output limit
 	Prompt, Written int64
 }
 
@@ -29,6 +30,7 @@ func wire(complete func(context.Context, []turn.TranscriptMessage, []turn.WireTo
 		return turn.ModelTurnResult{ // beside an error too: what was spent is counted
 			Message: turn.Assistant(r.Text, r.Calls...),
 			Usage:   turn.Usage{InputTokens: r.Prompt, OutputTokens: r.Written},
+			Finish:  r.Finish,
 		}, err
 	}
 }
@@ -36,9 +38,9 @@ func wire(complete func(context.Context, []turn.TranscriptMessage, []turn.WireTo
 // A TurnFn over a client of one's own.
 func ExampleOptions_turn() {
 	greet := func(context.Context, []turn.TranscriptMessage, []turn.WireToolDefinition) (reply, error) {
-		return reply{Text: "Good morning.", Prompt: 12, Written: 3}, nil
+		return reply{Text: "Good morning.", Finish: "stop", Prompt: 12, Written: 3}, nil
 	}
 	res, err := loop.RunToolLoop(context.Background(), []turn.TranscriptMessage{turn.User("Hello.")}, loop.Options{Turn: wire(greet)})
-	fmt.Println(res.Text(), res.Stats.InputTokens, res.Stats.OutputTokens, err)
-	// Output: Good morning. 12 3 <nil>
+	fmt.Println(res.Text(), res.Last.Finish, res.Stats.InputTokens, res.Stats.OutputTokens, err)
+	// Output: Good morning. stop 12 3 <nil>
 }

@@ -21,10 +21,11 @@ func work(ctx context.Context, dir, request string, o loop.Options) (loop.Result
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return loop.Result{}, err
 	}
-	fmt.Println(past.Assessment.Verdict, "-", past.Assessment.Because)
 	messages := past.Messages
 	if len(messages) == 0 { // the first start
 		messages = append(messages, turn.User(request))
+	} else {
+		fmt.Println(past.Assessment.Verdict, "-", past.Assessment.Because)
 	}
 	f, err := os.OpenFile(filepath.Join(dir, "session.jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -59,7 +60,6 @@ func Example() {
 		fmt.Printf("%q %v\n", res.Text(), err)
 	}
 	// Output:
-	// finished - Nothing has been asked yet.
 	// deploying
 	// "" model: 503 overloaded
 	// unfinished - The model never answered the last tool result. The run ended with an error of the model: “model: 503 overloaded”.

@@ -20,10 +20,11 @@
 //		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 //			return loop.Result{}, err
 //		}
-//		fmt.Println(past.Assessment.Verdict, "-", past.Assessment.Because)
 //		messages := past.Messages
 //		if len(messages) == 0 { // the first start
 //			messages = append(messages, turn.User(request))
+//		} else {
+//			fmt.Println(past.Assessment.Verdict, "-", past.Assessment.Because)
 //		}
 //		f, err := os.OpenFile(filepath.Join(dir, "session.jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 //		if err != nil {
