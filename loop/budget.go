@@ -26,9 +26,10 @@ type Budget struct {
 	// Cost bounds the price. A model call without one ends the run, since what
 	// nobody knows cannot be kept within bounds: a compaction's counts too.
 	Cost turn.Cost
-	// NoticeAt is the share of a limit from which the model is told, once for each
-	// limit, that it should come to an end; zero tells it nothing. The notice is one more message
-	// at the transcript's end, so a cached prefix stays one.
+	// NoticeAt is the share of a limit from which this run's model is told, once for each
+	// limit, that it should come to an end; zero tells it nothing. A child run's model is
+	// told of the child's own Budget alone. The notice is one more message at the
+	// transcript's end, so a cached prefix stays one.
 	NoticeAt float64
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pawl-dev/pawl/loop"
+	"github.com/pawl-dev/pawl/trajectory"
 	"github.com/pawl-dev/pawl/turn"
 	"github.com/pawl-dev/pawl/turn/turntest"
 )
@@ -39,6 +40,43 @@ func ExampleSummarise() {
 	// tool: "All work and no play. All work and no play. All work and no "
 	// assistant: "It is dull."
 	// 3 turns, 2050 tokens in, the summary's included <nil>
+}
+
+// Old outputs are shortened first. The transcript is summarised where that frees too
+// little, and where the model has refused it.
+func ExampleSummarise_prune() {
+	prune := loop.Prune(loop.PruneOptions{Window: 1000, KeepTurns: 1, MaxBytes: 20})
+	summarise := loop.Summarise(loop.SummaryOptions{Window: 1000, Keep: 0.05,
+		Turn: turntest.NewScript(turntest.Say("Both texts are dull.").Spending(700, 15)).Turn})
+	read := loop.Tool{Name: "read", Run: func(context.Context, loop.Call) (loop.Output, error) {
+		return loop.Text(strings.Repeat("All work and no play. ", 100)), nil
+	}}
+	note := loop.Tool{Name: "note", Run: func(context.Context, loop.Call) (loop.Output, error) { return loop.Text("noted"), nil }}
+	res, err := loop.RunToolLoop(context.Background(), []turn.TranscriptMessage{turn.User("Review them.")}, loop.Options{
+		Tools: []loop.Tool{read, note},
+		Turn: turntest.NewScript(
+			turntest.Say("", turn.Call{ID: "a", Name: "read"}).Spending(20, 10),
+			turntest.Say("", turn.Call{ID: "b", Name: "note"}).Spending(600, 10),
+			turntest.Say(strings.Repeat("It repeats itself. ", 100), turn.Call{ID: "c", Name: "note"}).Spending(100, 800),
+			turntest.Say("They are dull.").Spending(90, 10)).Turn,
+		Compact: func(ctx context.Context, in loop.Compacting) (loop.Compaction, error) {
+			if c, err := prune(ctx, in); err != nil || c.Drop > 0 && !in.Overflow {
+				return c, err
+			}
+			return summarise(ctx, in)
+		},
+		Record: func(e trajectory.Event) error {
+			if c, ok := e.Body.(trajectory.Compact); ok {
+				fmt.Println(c.Drop, "messages give way to", len(c.Head), "for", c.Spend.InputTokens, "tokens")
+			}
+			return nil
+		},
+	})
+	fmt.Println(res.Text(), err)
+	// Output:
+	// 3 messages give way to 3 for 0 tokens
+	// 5 messages give way to 2 for 700 tokens
+	// They are dull. <nil>
 }
 
 // Old tool outputs are shortened, which takes no model. A host can ask what would

@@ -14,7 +14,7 @@ import (
 // A tool asks a person. The run returns; another process, on another day, gives
 // the answer and the run goes on. What travels between them is JSON.
 func ExampleWaitForReply() {
-	ask := loop.NewTool(loop.Tool{Name: "ask", Description: "Ask the user."},
+	ask := loop.NewTool(loop.Tool{Name: "ask", Description: "Ask the user.", ReplaySafe: true},
 		func(_ context.Context, in struct {
 			Question string `json:"question"`
 		}) (string, error) {

@@ -21,7 +21,9 @@ type Options struct {
 	Tools []Tool
 
 	// MaxIterations bounds the model turns; the default is 500. With the limit n
-	// the model is asked exactly n times at most, and the last batch still runs.
+	// the model is asked exactly n times at most, and the last batch still runs. The
+	// count goes on after a pause and after a process that died, and starts again after
+	// a run that ended.
 	MaxIterations int
 	// MaxParallel bounds how many calls of one turn run at a time; the default is
 	// 32. It belongs to this run alone, so a child run waits for nobody's slot.
@@ -38,9 +40,11 @@ type Options struct {
 	MaxDepth int
 	// Budget bounds what is spent.
 	Budget Budget
-	// FinalTurn lets the model have a last word at the iteration limit or when the
-	// budget is spent: one more call, without tools, that asks what was done and
-	// what was not. It counts as auxiliary spend, and the reason to stop stays.
+	// FinalTurn lets this run's model have a last word at the iteration limit or when a
+	// budget is spent: one more call, without tools. The user message that asks what was
+	// done and what was not is the loop's. It counts as auxiliary spend, and the reason
+	// to stop stays. A run that goes on from there adds a user message that says so, so
+	// the host needs none.
 	FinalTurn bool
 
 	// From is the state that an earlier run left: res.State, past.State. The zero
@@ -53,14 +57,20 @@ type Options struct {
 	Replies map[string]Reply
 
 	// Record is handed one entry for everything that happens, before its effect.
-	// When it fails, the run stops before the effect, with a [*RecorderError], and
-	// Record is not called again.
+	// The first, a [trajectory.RunStart], says that options, messages and replies were
+	// accepted: for an [*InvalidError] about any of those Record is never called. When
+	// it fails, the run stops before the effect, with a [*RecorderError], and Record is
+	// not called again.
 	Record func(trajectory.Event) error
-	// Title and Cwd go into the run's first entry; both may be empty.
+	// Title and Cwd go into the run's first entry; both may be empty. A session is
+	// named by its latest [trajectory.Title] entry, else by the Title of its latest run
+	// that has one, else by that of its [trajectory.Header].
 	Title, Cwd string
 
-	// ShouldStop is asked before each model turn and before each batch. The error
-	// it returns stops the run and becomes Result.Cause; nil goes on.
+	// ShouldStop is asked before each model turn and before each batch of this run;
+	// neither a batch at work nor a child run asks it. What stops those is the context's
+	// cancellation. The error it returns stops the run and becomes Result.Cause; nil
+	// goes on.
 	ShouldStop func(trajectory.State) error
 	// OnTurnWouldEnd is asked when a reply without calls would end the run, and
 	// another turn is possible. The messages it returns push the run on.

@@ -17,12 +17,18 @@ type Pause struct {
 
 // WaitForReply suspends the call until a person answers the question. The answer
 // is the call's result, unless the tool saves something with its pause.
+//
+// A tool that does nothing but ask should be [Tool.ReplaySafe]. A process may die
+// between the start of the call and the record of its question: the call then runs
+// again and asks, where any other would be reported to the model as unknown.
 func WaitForReply(question string) *Pause {
 	return &Pause{suspension: trajectory.Suspension{For: trajectory.ForReply, Question: question}}
 }
 
 // ResumeLater suspends the call until a given time. A run that is started then
-// runs the tool again. Why is for people to read. A time that has no JSON, such as
+// runs the tool again. Why is for people to read. A tool that is told to stop can
+// return it for time.Now(): its call is not cut off, and runs again in the next run,
+// whenever that starts. A time that has no JSON, such as
 // one in the year 10000, fails the call.
 func ResumeLater(at time.Time, why string) *Pause {
 	p := &Pause{suspension: trajectory.Suspension{For: trajectory.ForTime, Question: why, Until: at}}

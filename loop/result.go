@@ -9,9 +9,12 @@ import (
 
 // Result is how far a run came. It is complete however the run ended, also beside
 // an error. It round-trips as JSON, but for Cause and Added.
+//
+// It embeds a [trajectory.State], so it also has Stats (what the run itself spent),
+// Children (what its child runs spent), Total() of both, Plan, Iterations, the calls
+// that are Open and those of them that are Waiting(), for a person or a time.
 type Result struct {
-	// State is what the next run continues from, as Options.From. Stats is the
-	// run's own, Children its child runs', Total() both.
+	// State is what the next run continues from, as Options.From.
 	trajectory.State
 	// StopReason is why the run stopped; "" when a failure ended it.
 	StopReason turn.StopReason `json:"stopReason"`

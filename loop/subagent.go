@@ -30,6 +30,22 @@ import (
 // When a call of the child waits, the parent's call waits for the same thing, and
 // is replied to in the parent: the reply goes on to the child, which carries on
 // where it was. Of several that wait the first is asked first.
+//
+// The parent's model hears what the child said last. Where the child did not end as
+// done it hears an error first: that the sub-agent failed and how, or that it stopped
+// before it was done (at its iteration limit, by a ShouldStop, when a budget was
+// spent) and why. Such a child is over: a later call begins a new one, which knows
+// nothing of it. The hooks of o are for the child alone and those of the parent are
+// not asked in it; what stops a child from above is the context's end, or a budget.
+//
+// All calls share the hooks of o, several at once. For hooks of each call, such as a
+// watch of package progress (which has an example, subAgent), make one more sub-agent
+// in each, with a copy of o that has them:
+//
+//	agent := loop.NewSubAgent(tool, system, o)
+//	agent.Run = func(ctx context.Context, call loop.Call) (loop.Output, error) {
+//		return loop.NewSubAgent(tool, system, hooked(o)).Run(ctx, call)
+//	}
 func NewSubAgent(t Tool, system string, o Options) Tool {
 	task := len(t.Schema) == 0
 	if t.err = checkChild(o); t.err != nil {

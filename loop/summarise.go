@@ -58,6 +58,16 @@ const summaryMark = "[Summary of the conversation so far]"
 // When the model refused the transcript it cuts deeper with each try. Where there
 // is nothing left to summarise, or the summary fails, it shortens tool outputs
 // instead.
+//
+// To shorten outputs first, and summarise where that is not enough:
+//
+//	prune, summarise := loop.Prune(p), loop.Summarise(s)
+//	compact := func(ctx context.Context, in loop.Compacting) (loop.Compaction, error) {
+//		if c, err := prune(ctx, in); err != nil || c.Drop > 0 && !in.Overflow {
+//			return c, err
+//		}
+//		return summarise(ctx, in)
+//	}
 func Summarise(o SummaryOptions) CompactFn {
 	if o.At == 0 {
 		o.At = 0.8

@@ -53,7 +53,8 @@ type Tool struct {
 	// question; "" needs none. It must be pure. Nil never asks.
 	Approval func(Call) (question string)
 	// ReplaySafe says that running a call twice does no harm, so one that was cut
-	// off by a dying process is run again instead of reported as unknown.
+	// off by a dying process is run again instead of reported as unknown. A tool that
+	// only asks a person is safe to run again.
 	ReplaySafe bool
 	// Alone keeps the tool from running beside any other call of its turn.
 	Alone bool
@@ -62,7 +63,8 @@ type Tool struct {
 	// sign that the run is stuck.
 	Polls bool
 	// Identity says what makes two calls the same, where package progress looks for
-	// repetition; nil is the arguments. It must be pure; one that panics says nothing.
+	// repetition; nil is the arguments. A tool that Polls is left out of that unless it
+	// has one. It must be pure; one that panics says nothing.
 	Identity func(Call) string
 	// Timeout bounds one call; zero and negative are no limit. A call that exceeds
 	// it has failed and the run goes on.

@@ -46,10 +46,17 @@ func TestOptionsAreCheckedFirst(t *testing.T) {
 		"From.Iterations: -1 is negative":                         {change: func(o *loop.Options) { o.From.Iterations = -1 }},
 		"From.Stats: a total is negative":                         {change: func(o *loop.Options) { o.From.Stats.ModelTime = -1 }},
 		"From.Children: a total is negative":                      {change: func(o *loop.Options) { o.From.Children.Cost = -1 }},
-		"messages: the transcript is empty":                       {messages: []turn.TranscriptMessage{}},
-		"messages: message 1: message without a role":             {messages: []turn.TranscriptMessage{user, {}}},
-		`messages: message 1: orphan result (call "x")`:           {messages: []turn.TranscriptMessage{user, turn.ToolResult("x", "")}},
-		`messages: message 2: unanswered call (call "a")`:         {messages: []turn.TranscriptMessage{user, ask, user}},
+		"Budget.NoticeAt: a share lies between 0 and 1":           {change: func(o *loop.Options) { o.Budget.NoticeAt = 2 }},
+		"Tools[0] (f): no schema for": {change: func(o *loop.Options) {
+			o.Tools = []loop.Tool{loop.NewTool(loop.Tool{Name: "f"}, func(context.Context, func()) (string, error) { return "", nil })}
+		}},
+		"Tools[0] (f): the sub-agent has no model": {change: func(o *loop.Options) {
+			o.Tools = []loop.Tool{loop.NewSubAgent(loop.Tool{Name: "f"}, "", loop.Options{})}
+		}},
+		"messages: the transcript is empty":               {messages: []turn.TranscriptMessage{}},
+		"messages: message 1: message without a role":     {messages: []turn.TranscriptMessage{user, {}}},
+		`messages: message 1: orphan result (call "x")`:   {messages: []turn.TranscriptMessage{user, turn.ToolResult("x", "")}},
+		`messages: message 2: unanswered call (call "a")`: {messages: []turn.TranscriptMessage{user, ask, user}},
 		`messages: message 2: message between a call and its result (call "a")`: {
 			messages: []turn.TranscriptMessage{user, ask, user, turn.ToolResult("a", "")}},
 		`messages: message 3: repeated result (call "a")`: {
@@ -107,6 +114,48 @@ func TestOptionsAreCheckedFirst(t *testing.T) {
 			require.Equal(t, messages, []turn.TranscriptMessage(res.Messages), "the whole result, as far as it came")
 			require.Equal(t, o.From, res.State)
 			require.Empty(t, res.StopReason)
+		})
+	}
+}
+
+// The first entry says that options, messages and replies were accepted: it comes before
+// everything else that a run calls, also where the run goes on or has nothing to do.
+func TestTheFirstEntrySaysThatTheRunWasAccepted(t *testing.T) {
+	ask := turn.ReplayForm(turn.Assistant("", turn.Call{ID: "a", Name: "f", Arguments: "{}"}))
+	waiting := trajectory.State{Stats: stats.RunStats{Turns: 1}, Recorded: 2, Open: []trajectory.OpenCall{
+		{Call: turn.Call{ID: "a", Name: "f", Arguments: "{}"}, Turn: 1, Started: true, Suspension: &trajectory.Suspension{For: trajectory.ForReply, Saved: json.RawMessage("1")}}}}
+	for name, o := range map[string]struct {
+		messages []turn.TranscriptMessage
+		loop.Options
+	}{
+		"a new run":        {messages: []turn.TranscriptMessage{turn.User("Go.")}},
+		"a call left open": {messages: []turn.TranscriptMessage{turn.User("Go."), ask}},
+		"a reply": {messages: []turn.TranscriptMessage{turn.User("Go."), ask},
+			Options: loop.Options{From: waiting, Replies: map[string]loop.Reply{"a": loop.Answer("yes")}}},
+		"a finished transcript": {messages: []turn.TranscriptMessage{turn.User("Go."), turn.ReplayForm(turn.Assistant("Done."))}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var called []string
+			script := turntest.NewScript(turntest.Say("Done.")).Turn
+			o.Turn = func(ctx context.Context, messages []turn.TranscriptMessage, tools []turn.WireToolDefinition) (turn.ModelTurnResult, error) {
+				called = append(called, "Turn")
+				return script(ctx, messages, tools)
+			}
+			o.Tools = []loop.Tool{{Name: "f", Run: func(context.Context, loop.Call) (loop.Output, error) {
+				called = append(called, "Run")
+				return loop.Output{}, nil
+			}}}
+			o.Record = func(e trajectory.Event) error { called = append(called, e.Body.Type()); return nil }
+			o.ShouldStop = func(trajectory.State) error { called = append(called, "ShouldStop"); return nil }
+			o.Inbox = func() []turn.TranscriptMessage { called = append(called, "Inbox"); return nil }
+			o.Compact = func(context.Context, loop.Compacting) (loop.Compaction, error) {
+				called = append(called, "Compact")
+				return loop.Compaction{}, nil
+			}
+			_, err := loop.RunToolLoop(t.Context(), o.messages, o.Options)
+			require.NoError(t, err)
+			require.Equal(t, "run.start", called[0])
+			require.Equal(t, "run.end", called[len(called)-1])
 		})
 	}
 }

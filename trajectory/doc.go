@@ -16,18 +16,18 @@
 // like a run that nobody asked anything.
 //
 // A [CallStart] says Again when the call had started before, so that it counts
-// once; its Identity is what the tool takes for the same call, which whoever looks
-// for repetition cannot know. A host's own entries are [Custom]; Name is their type
-// in the file, which the method Type returns as it does for every entry.
+// once. Where calls with different arguments may be the same one, only the tool knows
+// which: it says so by Identity, for whoever looks for repetition. A host's own entries
+// are [Custom]; Name is their type in the file.
 //
 // # What follows from it
 //
 // [Fold] is how a live run, the reader of a file and a resumed run come to the same
 // messages and the same [State]; a test of a host can call it on what its recorder
 // got. It has methods rather than fields since messages and totals share memory
-// with what comes next: Messages and State return what no later Add changes. EachOpen,
-// CountOpen, Iterations and Turn are parts of State without its copies, for a loop
-// that asks at every step.
+// with what comes next: Messages and State return what no later Add changes. State
+// copies what it returns; EachOpen, CountOpen, Iterations and Turn answer one question
+// each without a copy, for a loop that asks at every step.
 //
 // The calls without a result are State.Open. What is known of each decides what may
 // be done with it: one that was never Started had no effects; one that is Imported

@@ -30,14 +30,15 @@ type Body interface {
 // RunStart begins a run. It carries all messages that the run was given and the
 // record did not hold yet, so that a cut never leaves half a question.
 type RunStart struct {
-	Title     string
+	Title     string // names the session while there is no [Title] entry; the latest run's wins
 	Cwd       string
 	Continued bool
 	Messages  turn.Transcript
 }
 
-// RunEnd is the last entry of a run. Reason is "" when a failure ended it; Failure
-// is then the class of it. Cause says more in words, and may be empty.
+// RunEnd is the last entry of a run. Reason is "" when a failure ended it. Failure is
+// the class of what ended it, as the loop classifies it: of a failure, and beside the
+// Reason of a deadline and of an abort too. Cause says more in words, and may be empty.
 type RunEnd struct {
 	Reason  turn.StopReason `json:"reason,omitempty"`
 	Failure string          `json:"failure,omitempty"`
@@ -77,8 +78,8 @@ type CallStart struct {
 	Kind  Kind
 	Polls bool // asking the same again is this tool's job
 	// Identity is what makes two calls of the tool the same to whoever looks for a
-	// run that repeats itself; "" is the arguments. With it, a polling tool takes
-	// part in that again: "job 17", whatever cursor the arguments carry.
+	// run that repeats itself: "job 17", whatever cursor the arguments carry. "" is the
+	// arguments. Calls that poll are left out of that search unless they have one.
 	Identity string
 	// ReplaySafe: the tool says that running the call twice does no harm.
 	ReplaySafe bool
@@ -133,10 +134,12 @@ type Compact struct {
 	Failed string
 }
 
-// Title names the session.
+// Title names the session. The latest wins over the titles of runs and of the header.
 type Title struct{ Title string }
 
-// Custom is a host's or a tool's own entry. Type is "x.<vendor>.<name>".
+// Custom is a host's or a tool's own entry. Its Name has the form
+// "x.<vendor>.<name>", in ASCII that needs no escape in JSON; [Custom.Check] says
+// whether it can be written.
 type Custom struct {
 	Name string
 	Data json.RawMessage

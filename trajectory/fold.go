@@ -12,7 +12,8 @@ import (
 
 // Fold builds a run's messages and state from its entries. The loop, the reader
 // and whoever resumes a run all use it, so a live run, a replayed one and a
-// resumed one agree by construction. The zero value is a run without entries.
+// resumed one agree by construction. The zero value is a run without entries. It is
+// not safe for concurrent use.
 type Fold struct {
 	messages turn.Transcript
 	base     State          // what the run was given

@@ -16,7 +16,7 @@ const Version = 1
 
 // Header is the first line of a session.
 type Header struct {
-	// Title names the session until an entry does.
+	// Title names the session where neither a [Title] entry nor a [RunStart] does.
 	Title string
 	// Host is whatever the host wants to find again, as one JSON value; nil is
 	// nothing.
@@ -32,8 +32,9 @@ type Tail struct {
 	Torn bool
 }
 
-// Writer writes a session, one entry a line and one Write a line. It is safe for
-// concurrent use.
+// Writer writes a session, one entry a line and one Write a line. It serves many runs
+// one after the other, their child runs, and a host's own [Custom] entries at any time.
+// It is safe for concurrent use.
 type Writer struct {
 	mu     sync.Mutex
 	w      io.Writer

@@ -23,7 +23,8 @@ func System(text string) TranscriptMessage { return openai.SystemMessage(text) }
 func User(text string) TranscriptMessage { return openai.UserMessage(text) }
 
 // ToolResult is the message that answers a call. The content is present on the
-// wire also when text is empty.
+// wire also when text is empty. That a call failed can only stand in the text: the
+// wire has no flag for it.
 func ToolResult(callID, text string) TranscriptMessage { return openai.ToolMessage(text, callID) }
 
 // Assistant is a reply built by hand, for adapters and scripted models.

@@ -44,7 +44,7 @@ func buyer(record func(trajectory.Event) error) loop.Tool {
 	type question struct {
 		Question string `json:"question"`
 	}
-	ask := loop.NewTool(loop.Tool{Name: "ask", Description: "Ask the user what nobody else can know."},
+	ask := loop.NewTool(loop.Tool{Name: "ask", Description: "Ask the user what nobody else can know.", ReplaySafe: true},
 		func(_ context.Context, in question) (string, error) { return "", loop.WaitForReply(in.Question) })
 	return loop.NewSubAgent(
 		loop.Tool{Name: "buyer", Description: "Chooses paint and knows its price."},
