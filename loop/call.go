@@ -43,8 +43,9 @@ type Output struct {
 	// Children is what child runs spent that this process did not see: a run that
 	// was started with the tool's context is added by itself.
 	Children stats.RunStats `json:"children,omitzero"`
-	// Events are recorded before the call's end; each has a Name "x.<vendor>.<name>". One that cannot be recorded
-	// ([trajectory.Custom.Check]) is left out, and the call has failed.
+	// Events are recorded before the call's end; the Name of each has the form
+	// "x.<vendor>.<name>". One that cannot be recorded ([trajectory.Custom.Check]) is
+	// left out, and the call has failed.
 	Events []trajectory.Custom `json:"events,omitempty"`
 }
 

@@ -97,11 +97,10 @@ const (
 
 // ClassifyRunFailure maps an error of [RunToolLoop], or a Result's Cause, onto one
 // small vocabulary; "" for nil. A spent budget, an error of ShouldStop and a host's
-// own cause of cancelling are all cancelled; the cause itself tells them apart, as
-// errors.As with a *[BudgetError] does. A TurnFn's
-// own timeout, while the run still had time, is the model's failure; so is whatever
-// became of another run that a TurnFn or a tool made. Of two errors joined the
-// recorder's counts.
+// own cause of cancelling are all cancelled; Result.Cause tells them apart, by
+// errors.As with a *[BudgetError] and the like. A TurnFn's own timeout, while the run
+// still had time, is the model's failure; so is whatever became of another run that a
+// TurnFn or a tool made. Of two errors joined the recorder's counts.
 func ClassifyRunFailure(err error) Failure {
 	if err == nil {
 		return ""

@@ -63,8 +63,8 @@ type Tool struct {
 	// sign that the run is stuck.
 	Polls bool
 	// Identity says what makes two calls the same, where package progress looks for
-	// repetition; nil is the arguments. A tool that Polls is left out of that unless it
-	// has one. It must be pure; one that panics says nothing.
+	// repetition; nil is the arguments. Calls of a tool that Polls are compared only where
+	// it has an Identity. It must be pure; one that panics says nothing.
 	Identity func(Call) string
 	// Timeout bounds one call; zero and negative are no limit. A call that exceeds
 	// it has failed and the run goes on.

@@ -22,13 +22,14 @@
 // # In a test
 //
 // The totals that a host's test expects are made by the same folds, over the replies
-// that its scripted model gave (package turntest):
+// that its scripted model gave (package turntest). Durations are exact in a bubble of
+// testing/synctest:
 //
 //	want := stats.EmptyRunStats()
 //	for _, reply := range replies {
 //		want = stats.AccumulateTurn(want, reply.Result)
 //	}
-//	want = stats.AccumulateToolCall(want, "read", time.Second) // exact in a bubble of testing/synctest
+//	want = stats.AccumulateToolCall(want, "read", time.Second)
 //	require.Equal(t, want, res.Stats)
 //
 // What child runs spent is added up the same way and compared with res.Children; the

@@ -79,7 +79,7 @@ type CallStart struct {
 	Polls bool // asking the same again is this tool's job
 	// Identity is what makes two calls of the tool the same to whoever looks for a
 	// run that repeats itself: "job 17", whatever cursor the arguments carry. "" is the
-	// arguments. Calls that poll are left out of that search unless they have one.
+	// arguments. Calls that poll are compared only where they have an Identity.
 	Identity string
 	// ReplaySafe: the tool says that running the call twice does no harm.
 	ReplaySafe bool
