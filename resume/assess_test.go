@@ -2,6 +2,7 @@ package resume
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -363,6 +364,16 @@ func TestASessionOfTwoWritersSaysSo(t *testing.T) {
 	past, err = read(&out, nil)
 	require.NoError(t, err)
 	require.Equal(t, "The run ended with a reply, and nothing is left open. Two programs wrote to the file at once, and what one of them did is left out.", Assess(past).Because)
+}
+
+// A reply that was lost before the plan does not make the plan younger.
+func TestStalePlanBehindALostReply(t *testing.T) {
+	lines := bytes.SplitAfter(sessionOf(t, "user x\nturns 3\nplan +a, -b\nturns 10\nmodel y\nstop done"), []byte("\n"))
+	past, err := read(bytes.NewReader(bytes.Join(slices.Delete(lines, 2, 3), nil)), nil)
+	require.NoError(t, err)
+	require.Equal(t, int64(13), past.State.Stats.Turns)
+	require.Equal(t, Finished, Assess(past).Verdict)
+	require.Contains(t, Assess(past).Because, "had not changed for 11 turns")
 }
 
 func TestTornBehindOtherDamage(t *testing.T) {

@@ -2,10 +2,12 @@ package resume_test
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/pawl-dev/pawl/resume"
 	"github.com/pawl-dev/pawl/trajectory"
@@ -49,4 +51,52 @@ func TestALostLineCostsNoOther(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Whatever was damaged, the run that carries on and its record agree.
+func TestDamageAndCarryOn(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := busy(t, rapid.Bool().Draw(t, "safe"), "Inhalt: ")
+		session := damaged(t, recorded(t, h).whole)
+		past, err := resume.Read(bytes.NewReader(session), nil)
+		if errors.Is(err, resume.ErrNoSession) {
+			return
+		}
+		require.NoError(t, err)
+		require.NoError(t, turn.Check(past.Messages))
+		after, res := h.run(session)
+		require.Equal(t, turn.Done, res.StopReason)
+		again, err := resume.Read(bytes.NewReader(after), nil)
+		require.NoError(t, err)
+		require.Equal(t, transcript(t, res.Messages), transcript(t, again.Messages))
+		require.Equal(t, timeless(res.Total()), timeless(again.State.Total()))
+	})
+}
+
+// damaged is a session some of whose lines are damaged, gone, doubled, swapped or cut.
+func damaged(t *rapid.T, session []byte) []byte {
+	lines := bytes.SplitAfter(bytes.TrimSuffix(session, []byte("\n")), []byte("\n"))
+	for range rapid.IntRange(1, 6).Draw(t, "faults") {
+		i := rapid.IntRange(0, len(lines)-1).Draw(t, "line")
+		switch rapid.IntRange(0, 5).Draw(t, "fault") {
+		case 0:
+			lines[i] = []byte("junk\n")
+		case 1:
+			lines[i] = nil
+		case 2:
+			lines[i] = slices.Concat(lines[i], lines[i])
+		case 3:
+			j := rapid.IntRange(0, len(lines)-1).Draw(t, "other line")
+			lines[i], lines[j] = lines[j], lines[i]
+		case 4:
+			if len(lines[i]) > 0 {
+				lines[i] = bytes.Clone(lines[i])
+				lines[i][rapid.IntRange(0, len(lines[i])-1).Draw(t, "at")] = rapid.Byte().Draw(t, "byte")
+			}
+		case 5:
+			lines = lines[:i+1]
+			lines[i] = lines[i][:rapid.IntRange(0, len(lines[i])).Draw(t, "cut")]
+		}
+	}
+	return bytes.Join(lines, nil)
 }

@@ -35,7 +35,7 @@ type PastSession struct {
 	LastRun *trajectory.RunEnd
 	// LastTurn is what is known of the model's latest reply; nil before the first.
 	LastTurn *trajectory.Turn
-	// PlanTurn is the number of the latest reply when the plan last changed.
+	// PlanTurn is how many of State.Stats.Turns there were when the plan last changed.
 	PlanTurn int
 	// LastAction is the call that ran or asked last; nil when none did. Keeping the
 	// plan is an action only where there is no other.
@@ -212,9 +212,10 @@ type tracker struct {
 	past    *PastSession
 	fold    trajectory.Fold
 	running map[string]Action // of the latest batch, by id
-	named   bool              // a title entry was read
-	title   string            // of the latest run that has one
-	request string            // the first user message
+	turns   int
+	named   bool   // a title entry was read
+	title   string // of the latest run that has one
+	request string // the first user message
 }
 
 func (t *tracker) see(e trajectory.Event) {
@@ -241,6 +242,9 @@ func (t *tracker) see(e trajectory.Event) {
 		if b.Turn != nil {
 			p.LastTurn, p.Unsure = b.Turn, nil
 			clear(t.running)
+			if !b.Turn.Auxiliary {
+				t.turns++
+			}
 		}
 	case trajectory.CallStart:
 		t.running[b.ID] = Action{Call: b.Call, Kind: b.Kind, ReplaySafe: b.ReplaySafe}
@@ -253,7 +257,7 @@ func (t *tracker) see(e trajectory.Event) {
 	case trajectory.CallEnd:
 		t.ended(b)
 	case trajectory.PlanChange:
-		p.PlanTurn = t.fold.Turn()
+		p.PlanTurn = t.turns
 	case trajectory.Title:
 		p.Title, t.named = b.Title, true
 	}

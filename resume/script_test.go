@@ -60,7 +60,7 @@ func (s *script) add(b trajectory.Body) {
 
 func (s *script) reply(text, finish string, calls ...turn.Call) {
 	s.turn++
-	s.add(trajectory.Message{Message: turn.ReplayForm(turn.Assistant(text, calls...)), Turn: &trajectory.Turn{Usage: turn.Usage{InputTokens: 10, OutputTokens: 1}, Finish: finish, Model: "m"}})
+	s.add(trajectory.Message{Message: turn.ReplayForm(turn.Assistant(text, calls...)), Turn: &trajectory.Turn{Usage: turn.Usage{InputTokens: 10, OutputTokens: 1}, Finish: finish, Model: "m", Number: s.turn}})
 }
 
 func (s *script) call(id string) turn.Call {
