@@ -133,6 +133,7 @@ func (t *tally) end(b *trajectory.CallEnd) {
 
 // count adds one call that ended to the counts and to the turn.
 func (t *tally) count(b *trajectory.CallEnd, n nature) {
+	n = n.ended(b)
 	c := newCallFacts(b, n)
 	c.repeated, c.seen = t.recent.has(c.print)
 	t.turn.add(c)
@@ -227,7 +228,7 @@ func (t *tally) progress() RunProgress {
 	p := t.counts
 	var more map[string]bool
 	for _, end := range t.early {
-		n := natureByName(end.Name, end.Arguments)
+		n := natureByName(end.Name, end.Arguments).ended(&end)
 		if c := newCallFacts(&end, n); !n.polls && !c.waits {
 			if repeated, _ := t.recent.has(c.print); repeated {
 				p.Repeats++
