@@ -17,7 +17,8 @@ type WatchOptions struct {
 	// calls at once are possible where child runs share the recorder.
 	Notice func(string)
 	// NoticeAt is the number of tokens, child runs included, at which the first
-	// notice is raised. The next is at ten times as many. 0 is [FirstNotice].
+	// notice is raised. The next is at ten times as many. 0 is [FirstNotice]. It is
+	// also the notice's [NoticeOptions.Threshold].
 	NoticeAt int64
 	// StuckAt is how many turns a run may spend on a repetition before ShouldStop
 	// stops it, 6 by default and at least 2. The model is told half way there.
@@ -74,7 +75,7 @@ func NewWatch(o WatchOptions) *Watch {
 	case o.NoticeAt > 0:
 		w.firstAt = o.NoticeAt
 	}
-	w.noticeAt = w.firstAt
+	w.noticeAt, w.options.Threshold = w.firstAt, w.firstAt
 	switch {
 	case o.StuckAt == 0:
 		w.stuckAt = defaultStuckAt
@@ -242,7 +243,8 @@ func (w *Watch) Spend() RunSpend {
 	return w.tally.spend()
 }
 
-// Notice is what there is to say of the run now, whatever it has spent.
+// Notice is what there is to say of the run now, whatever it has spent. Before the
+// first notice is due it makes no judgement.
 func (w *Watch) Notice() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
