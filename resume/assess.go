@@ -47,7 +47,8 @@ type Unfinished struct {
 const staleTurns = 10
 
 // Assess reads the record for signs that the work stopped rather than ended. A
-// recorded pause comes first. Then the signs count in this order, and Because names
+// recorded pause comes first, whatever else was going on: no message is accepted
+// while a call waits. Then the signs count in this order, and Because names
 // all there are: a planned step that is not done; a call or a result that the model
 // never spoke to; how the run ended; a request without a reply; a reply that is none.
 //
@@ -72,7 +73,7 @@ func assess(p PastSession) Unfinished {
 		return u
 	}
 	if verdict, because, suggestion := pause(p); verdict != "" {
-		u.Verdict, u.Because, u.Suggestion = verdict, because, suggestion
+		u.Verdict, u.Because, u.Suggestion = verdict, join(because, running(p), unanswered(p)), suggestion
 		return u
 	}
 	stale := isStale(p, u.Steps)
@@ -102,11 +103,12 @@ func join(sentences ...string) string {
 	return strings.Join(slices.DeleteFunc(sentences, func(s string) bool { return s == "" }), " ")
 }
 
-// pause is the verdict on a session that stopped on purpose: every call that is
-// open waits.
+// pause is the verdict on a session in which a call waits. Others may have been
+// running when its process died: they are settled when it goes on, which it cannot
+// before the one that waits was replied to.
 func pause(p PastSession) (v Verdict, because, suggestion string) {
 	waiting := p.State.Waiting()
-	if len(waiting) == 0 || len(waiting) < len(p.State.Open) {
+	if len(waiting) == 0 {
 		return "", "", ""
 	}
 	var questions, approvals []string

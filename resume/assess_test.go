@@ -247,7 +247,20 @@ var endings = []struct {
 		start  a
 		start  b
 		ask    a For how many?`,
-		StoppedShort, "`run` was running when the session stopped, and what it did is unknown.", "Check first what `run` did before the session stopped, then carry on.", "Asked “For how many?”.", ""},
+		WaitingForReply, "It asked “For how many?” and waits for the answer. `run` was running when the session stopped, and what it did is unknown.", "Answer “For how many?”.", "Asked “For how many?”.", ""},
+	{"killed in the batch of a call that waits for approval", `
+		user   Clean up.
+		calls  a=execute:run {"command":"rm"} ; b=read:look {"path":"x"} ; c=other:mail {}
+		approve a Run rm?
+		start  b`,
+		WaitingForReply, "It waits for approval: “Run rm?”. The model called `look`, which had no result yet. A call of `mail` had not begun.", "Approve or deny “Run rm?”.", "Was reading `x` when it stopped.", ""},
+	{"killed in the batch of a call that waits for a time", `
+		user   Watch the build.
+		calls  a=other:sleep {} ; b=execute:run {"command":"make"}
+		start  a
+		start  b
+		sleep  a the build takes an hour`,
+		ResumingLater, "It paused until 2026-03-05 07:30 UTC: “the build takes an hour”. `run` was running when the session stopped, and what it did is unknown.", "Start it again after 2026-03-05 07:30 UTC; nothing has to be said.", "Paused: “the build takes an hour”.", ""},
 	{"torn inside a reply", `
 		user   What is 2+2?
 		torn   {"t":"message","seq":3,"message":{"role":"assistant","content":"Fo`,
