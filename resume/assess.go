@@ -1,6 +1,7 @@
 package resume
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -256,9 +257,12 @@ func ending(p PastSession) string {
 	if p.LastRun == nil {
 		return ""
 	}
-	cause := ""
+	cause, interrupted := "", "The run was interrupted."
 	if p.LastRun.Cause != "" {
-		cause = ": " + quoted(p.LastRun.Cause)
+		cause = ": " + quoted(strings.TrimPrefix(p.LastRun.Cause, "model: "))
+		if p.LastRun.Cause != context.Canceled.Error() { // which says nothing more
+			interrupted = "The run was stopped" + cause + "." // by a person, a budget, a watch
+		}
 	}
 	switch p.LastRun.Reason {
 	case turn.Done, turn.WaitingForReply, turn.ResumingLater:
@@ -268,13 +272,13 @@ func ending(p PastSession) string {
 	case turn.Deadline:
 		return "The run ran out of time."
 	case turn.Aborted:
-		return "The run was interrupted" + cause + "."
+		return interrupted
 	}
 	switch p.LastRun.Failure {
 	case "timed_out":
 		return "The run ran out of time."
 	case "cancelled":
-		return "The run was interrupted" + cause + "."
+		return interrupted
 	case "model":
 		return "The run ended with an error of the model" + cause + "."
 	case "tool":

@@ -128,7 +128,21 @@ var endings = []struct {
 		start  a
 		end    a ok written
 		stop   aborted the user pressed ctrl-c`,
-		StoppedShort, "The model never answered the last tool result. The run was interrupted: “the user pressed ctrl-c”.", "Carry on where you left off.", "Edited `a.go`.", ""},
+		StoppedShort, "The model never answered the last tool result. The run was stopped: “the user pressed ctrl-c”.", "Carry on where you left off.", "Edited `a.go`.", ""},
+	{"cancelled without a word", `
+		user   Fix it.
+		stop   aborted context canceled`,
+		StoppedShort, "The run was interrupted. The last message has no reply.", "Answer the last message.", "", ""},
+	{"stopped by a budget", `
+		user   Fix it.
+		turns  1
+		stop   aborted the budget is spent: 1200 of 1000 tokens`,
+		StoppedShort, "The model never answered the last tool result. The run was stopped: “the budget is spent: 1200 of 1000 tokens”.", "Carry on where you left off.", "Read `x`.", ""},
+	{"stopped because it was stuck", `
+		user   Fix it.
+		turns  6
+		stop   aborted stuck: the same call with the same result, 6 times since turn 1: look {"path":"x"}`,
+		StoppedShort, "The model never answered the last tool result. The run was stopped: “stuck: the same call with the same result, 6 times since turn 1: look {\"path\":\"x\"}”.", "Carry on where you left off.", "Read `x`.", ""},
 	{"interrupted while a tool was running", `
 		user   Deploy.
 		calls  a=execute:run {"command":"make deploy"} ; b=edit:write {"path":"b"}
@@ -148,7 +162,7 @@ var endings = []struct {
 		Finished, "The run ended with a reply, and nothing is left open.", "", "Ran `make deploy`, and its outcome is unknown.", "It did go out."},
 	{"error of the model", `
 		user   Fix it.
-		fail   model 503 overloaded`,
+		fail   model model: 503 overloaded`,
 		StoppedShort, "The run ended with an error of the model: “503 overloaded”. The last message has no reply.", "Answer the last message.", "", ""},
 	{"ended by a tool", `
 		user   Fix it.
@@ -241,6 +255,77 @@ var endings = []struct {
 		due    b nothing to wait for
 		stop   resuming_later`,
 		ResumingLater, "It paused: “nothing to wait for”.", "Start it again; nothing has to be said.", "Paused: “nothing to wait for”.", ""},
+	{"answered", `
+		user   Book a table.
+		calls  a=other:ask {}
+		start  a
+		ask    a For how many?
+		stop   waiting_for_reply
+		again
+		end    a ok eight
+		model  Booked.
+		stop   done`,
+		Finished, "The run ended with a reply, and nothing is left open.", "", "Asked “For how many?”, which was answered.", "Booked."},
+	{"answered by the host itself", `
+		user   Book a table.
+		calls  a=other:ask {}
+		start  a
+		ask    a For how many?
+		stop   waiting_for_reply
+		by     a eight
+		model  Booked.
+		stop   done`,
+		Finished, "The run ended with a reply, and nothing is left open.", "", "Asked “For how many?”, which was answered.", "Booked."},
+	{"not answered", `
+		user   Book a table.
+		calls  a=other:ask {}
+		start  a
+		ask    a For how many?
+		again
+		end    a denied no
+		model  I could not.
+		stop   done`,
+		Finished, "The run ended with a reply, and nothing is left open.", "", "Asked “For how many?”, which was not answered.", "I could not."},
+	{"denied", `
+		user   Clean up.
+		calls  a=execute:run {"command":"rm old.txt"}
+		approve a Run rm old.txt?
+		stop   waiting_for_reply
+		again
+		end    a denied no
+		model  It is still there.
+		stop   done`,
+		Finished, "The run ended with a reply, and nothing is left open.", "", "Asked for approval: “Run rm old.txt?”, which was denied.", "It is still there."},
+	{"approved and run", `
+		user   Clean up.
+		calls  a=execute:run {"command":"rm old.txt"}
+		approve a Run rm old.txt?
+		stop   waiting_for_reply
+		again
+		start  a
+		end    a ok gone
+		model  It is gone.
+		stop   done`,
+		Finished, "The run ended with a reply, and nothing is left open.", "", "Ran `rm old.txt`.", "It is gone."},
+	{"asked for approval, and the tool is gone", `
+		user   Clean up.
+		calls  a=execute:run {"command":"rm old.txt"}
+		approve a Run rm old.txt?
+		again
+		end    a unknown_tool there is no such tool
+		model  I cannot.
+		stop   done`,
+		Finished, "The run ended with a reply, and nothing is left open.", "", "Asked for approval: “Run rm old.txt?”, and could not go on.", "I cannot."},
+	{"a pause that was called off", `
+		user   Watch the build.
+		calls  a=other:sleep {}
+		start  a
+		sleep  a the build takes an hour
+		again
+		end    a denied no
+		model  As you like.
+		stop   done`,
+		Finished, "The run ended with a reply, and nothing is left open.", "", "Paused: “the build takes an hour”, and was called off.", "As you like."},
 	{"killed in the batch of a call that waits", `
 		user   Book a table.
 		calls  a=other:ask {} ; b=execute:run {"command":"make"}

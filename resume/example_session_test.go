@@ -62,7 +62,7 @@ func Example() {
 	// finished - Nothing has been asked yet.
 	// deploying
 	// "" model: 503 overloaded
-	// unfinished - The model never answered the last tool result. The run ended with an error of the model: “model: 503 overloaded”.
+	// unfinished - The model never answered the last tool result. The run ended with an error of the model: “503 overloaded”.
 	// "It is deployed." <nil>
 	// finished - The run ended with a reply, and nothing is left open.
 	// "It is deployed." <nil>
