@@ -38,9 +38,9 @@ type Unfinished struct {
 	Because string
 	// Suggestion is what to send to carry on, a message that addresses the model;
 	// where the session waits it says instead what the person has to do. "" when it
-	// looks finished. It is for a host to offer and never sent by itself. Where calls
-	// are open, or the last message is a request or a result, no message is needed.
-	// Where it is a reply without calls one is: a run over that is done at once.
+	// looks finished. It is for a host to offer and never sent by itself. Whether a
+	// message is needed at all is what [PastSession.NeedsMessage] says. Of a session put
+	// together by hand none is accepted while calls are open: it is run as it is.
 	Suggestion string
 }
 
