@@ -31,12 +31,21 @@
 // recorder of two lines, which appends first and then hands the entry to the watch;
 // there is no type for that.
 //
+// # Sub-agents
+//
+// A watch of the lead knows of its sub-agents that they are at work and what they
+// spend; it does not judge what they do. One in a sub-agent's own options judges the
+// sub-agent, since a watch judges the run that it hears first. Sub-agents that run side
+// by side need a watch each: see the example.
+//
 // # What counts
 //
 // Only what succeeded. Entries of child runs count in nothing but the sub-agents
 // and the tokens of the call that started them. A tool's kind is what it declares;
 // a tool that declares none has the kind of its name, when that is a well-known
-// one. What tools of an unknown kind did is not known, and the notice says so.
+// one, save for a call that started child runs: that is delegated work, whatever the
+// sub-agent is called. What tools of an unknown kind did is not known, and the notice
+// says so.
 //
 // # In a test
 //

@@ -11,19 +11,30 @@ import (
 
 // nature is what the summary and the watch need to know of a call's tool.
 type nature struct {
-	kind     trajectory.Kind
-	polls    bool
-	identity string
+	kind      trajectory.Kind
+	polls     bool
+	identity  string
+	guessed   bool // kind and polls are those of the name
+	saysPolls bool // but this the tool declares
 }
 
 // natureOf is what a call declares, completed from its tool's name where it
 // declares nothing.
 func natureOf(b *trajectory.CallStart) nature {
 	if b.Kind != "" {
-		return nature{b.Kind, b.Polls, b.Identity}
+		return nature{kind: b.Kind, polls: b.Polls, identity: b.Identity}
 	}
 	n := natureByName(b.Name, b.Arguments)
-	n.polls, n.identity = n.polls || b.Polls, b.Identity
+	n.polls, n.saysPolls, n.identity = n.polls || b.Polls, b.Polls, b.Identity
+	return n
+}
+
+// ended is the nature of a call of which it is now known whether it started child
+// runs. It then is delegated work, and its name that of a sub-agent.
+func (n nature) ended(b *trajectory.CallEnd) nature {
+	if b.Agents > 0 && n.guessed {
+		n.kind, n.polls = "", n.saysPolls
+	}
 	return n
 }
 
@@ -34,7 +45,7 @@ func natureByName(name, arguments string) nature {
 	case "str_replace_editor", "str_replace_based_edit_tool", "text_editor", "file_editor":
 		// One name for viewing and editing.
 		if gjson.Get(arguments, "command").Str == "view" {
-			return nature{kind: trajectory.KindRead}
+			return nature{kind: trajectory.KindRead, guessed: true}
 		}
 	}
 	return wellKnown[name]
@@ -76,7 +87,7 @@ func byName(table []named) map[string]nature {
 	m := map[string]nature{}
 	for _, t := range table {
 		for _, name := range strings.Fields(t.names) {
-			m[name] = nature{kind: t.kind, polls: t.polls}
+			m[name] = nature{kind: t.kind, polls: t.polls, guessed: true}
 		}
 	}
 	return m

@@ -15,6 +15,9 @@ type NoticeOptions struct {
 	// Unchanged is how many of the tokens were spent since anything last changed; 0
 	// when that is not known. It matters once it is half of them.
 	Unchanged int64
+	// Threshold is the number of tokens, child runs included, from which a run has
+	// spent much. 0 is [FirstNotice]; negative is none, so that any run is judged.
+	Threshold int64
 }
 
 // LongRunNotice is what to say of a run that has spent much. There are two
@@ -24,11 +27,16 @@ type NoticeOptions struct {
 // nothing, or does only what it did before, hears exactly that: it is the one
 // worth stopping.
 //
+// A run below the threshold has spent little: it may just have begun, or wait for a
+// person. It hears what there is to say of it, and no judgement.
+//
 // Neither recommends a turn limit, which would stop a run at a number that has
 // nothing to do with its work.
 func LongRunNotice(s RunSpend, p RunProgress, o NoticeOptions) string {
 	var sentences []string
 	switch {
+	case s.all() < o.threshold():
+		sentences = soFar(s, p, o)
 	case !IsGettingSomewhere(p):
 		sentences = changedNothing(s, p, o)
 	case p.inCircles():
@@ -39,6 +47,38 @@ func LongRunNotice(s RunSpend, p RunProgress, o NoticeOptions) string {
 		sentences = working(s, p, o)
 	}
 	return strings.Join(sentences, " ")
+}
+
+func (o NoticeOptions) threshold() int64 {
+	if o.Threshold == 0 {
+		return FirstNotice
+	}
+	return o.Threshold
+}
+
+// soFar tells of a run that has not spent much yet.
+func soFar(s RunSpend, p RunProgress, o NoticeOptions) []string {
+	var sentences []string
+	if IsGettingSomewhere(p) {
+		sentences = working(s, p, o)
+	} else {
+		sentences = append([]string{"Nothing " + hasChanged(p) + " in this run so far."}, used(s, o)...)
+		if did := lookedAt(p); len(did) > 0 {
+			sentences = append(sentences, "What it did: "+list(did)+".")
+		}
+	}
+	if p.inCircles() {
+		sentences = append(sentences, repeated(p))
+	}
+	return sentences
+}
+
+// hasChanged says no more than is known.
+func hasChanged(p RunProgress) string {
+	if p.Others > 0 {
+		return "is known to have changed"
+	}
+	return "has changed"
 }
 
 // working tells of a run that does its work.
@@ -71,10 +111,6 @@ func working(s RunSpend, p RunProgress, o NoticeOptions) []string {
 
 // changedNothing tells of a run that has nothing to show.
 func changedNothing(s RunSpend, p RunProgress, o NoticeOptions) []string {
-	known := "has changed"
-	if p.Others > 0 {
-		known = "is known to have changed"
-	}
 	missing := "no file edited, no command that succeeded"
 	switch {
 	case p.StepsTotal == 1:
@@ -82,10 +118,14 @@ func changedNothing(s RunSpend, p RunProgress, o NoticeOptions) []string {
 	case p.StepsTotal > 1:
 		missing += ", none of " + grouped(int64(p.StepsTotal)) + " steps finished"
 	}
-	sentences := append([]string{"Nothing " + known + " in this run: " + missing + "."}, used(s, o)...)
+	sentences := append([]string{"Nothing " + hasChanged(p) + " in this run: " + missing + "."}, used(s, o)...)
 	did := lookedAt(p)
 	if len(did) == 0 {
-		return append(sentences, "It made no tool call that did anything.", stopIt)
+		sentences = append(sentences, "It made no tool call that did anything.")
+		if p.StepsTotal > 0 {
+			return append(sentences, stopIt)
+		}
+		return append(sentences, "Unless it was only asked for an answer, this is a run worth stopping.")
 	}
 	sentences = append(sentences, "What it did instead: "+list(did)+".")
 	if p.Repeats > 0 {

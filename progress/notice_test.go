@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pawl-dev/pawl/progress"
+	"github.com/pawl-dev/pawl/trajectory"
 	"github.com/pawl-dev/pawl/turn"
 )
 
@@ -40,6 +41,7 @@ type noticeCase struct {
 	progress progress.RunProgress
 	options  progress.NoticeOptions
 	spins    bool // the message has to be the one that warns
+	told     bool // of a run that has spent little: that it fails or repeats itself is said
 }
 
 func dollars(d float64) *turn.Cost {
@@ -135,6 +137,23 @@ func spinningCases() []noticeCase {
 	}
 }
 
+// smallCases are runs that have spent little, whatever they did.
+func smallCases() []noticeCase {
+	few := spent(9, 17_000, 900, 0)
+	return []noticeCase{
+		{name: "one request", spend: spent(1, 441, 20, 0)},
+		{name: "nothing yet"},
+		{name: "one request, and a plan", spend: spent(1, 441, 20, 0), progress: progress.RunProgress{StepsTotal: 3}},
+		{name: "a token below the threshold", spend: spent(30, 999_000, 999, 0), progress: onlyReads},
+		{name: "tools that nobody knows", spend: few, progress: progress.RunProgress{Others: 3}},
+		{name: "failing commands", spend: few, progress: progress.RunProgress{FailedCommands: 9}, told: true},
+		{name: "the same again", spend: few, progress: progress.RunProgress{Commands: 9, Repeats: 8}, told: true},
+		{name: "the same read again", spend: few, progress: progress.RunProgress{Reads: 9, Repeats: 8}, told: true},
+		{name: "did something a while ago", spend: few, progress: progress.RunProgress{Commands: 1, Reads: 9}, options: progress.NoticeOptions{Unchanged: 17_000}},
+		{name: "a higher threshold", spend: reported, progress: onlyReads, options: progress.NoticeOptions{Threshold: 20_000_000}},
+	}
+}
+
 func allCases() []noticeCase {
 	cases := workingCases()
 	for _, c := range spinningCases() {
@@ -154,6 +173,9 @@ func TestLongRunNotice(t *testing.T) {
 			kind = "spinning"
 		}
 		fmt.Fprintf(&b, "-- %s: %s --\n%s\n\n", kind, c.name, progress.LongRunNotice(c.spend, c.progress, c.options))
+	}
+	for _, c := range smallCases() {
+		fmt.Fprintf(&b, "-- spent little: %s --\n%s\n\n", c.name, progress.LongRunNotice(c.spend, c.progress, c.options))
 	}
 	golden(t, "notices.txt", b.String())
 }
@@ -176,6 +198,31 @@ func TestNoticeCannotBeMistaken(t *testing.T) {
 		if c.options.Local || !c.options.Priced || c.spend.Cost == nil || *c.spend.Cost == 0 {
 			require.NotRegexp(t, `(?i)\$|\bcosts?\b|\bcents?\b|\bprice|money|cheap|dollar`, text, c.name)
 		}
+	}
+}
+
+// A run that has just begun, or waits for a person, is not one worth stopping.
+func TestNoJudgementBelowTheThreshold(t *testing.T) {
+	for _, c := range smallCases() {
+		text := progress.LongRunNotice(c.spend, c.progress, c.options)
+		require.NotRegexp(t, `(?i)\b(stop\w*|worth|instead|circles|unless)\b|  |\.\.`, text, c.name)
+		if !c.told {
+			require.NotRegexp(t, `(?i)\b(fail\w*|same)\b`, text, c.name)
+		}
+		c.options.Threshold = -1
+		judged := progress.LongRunNotice(c.spend, c.progress, c.options)
+		require.Contains(t, strings.ToLower(judged), "this is a run worth stopping.", c.name)
+	}
+	s := begin(turn.User("go"))
+	s.usage = turn.Usage{InputTokens: 441, OutputTokens: 20}
+	s.reply("", turn.Call{ID: "a", Name: "rm", Arguments: "{}"})
+	s.put(trajectory.Suspend{Call: turn.Call{ID: "a", Name: "rm"}, Turn: 1, Suspension: trajectory.Suspension{For: trajectory.ForApproval}})
+	for at, judged := range map[int64]bool{0: false, -1: false, 462: false, 461: true} {
+		w := progress.NewWatch(progress.WatchOptions{NoticeAt: at})
+		for _, e := range s.events {
+			require.NoError(t, w.Record(e))
+		}
+		require.Equal(t, judged, strings.Contains(w.Notice(), "worth stopping"), "%d: %s", at, w.Notice())
 	}
 }
 

@@ -41,11 +41,12 @@ type RunProgress struct {
 // SummariseProgress is the progress that a run's events show. A nil plan means the
 // last one in the events; agents is a host's own count of child runs, and the
 // larger of that and what the events show is taken. It keeps nothing of events.
+//
+// The events are those of one run, its child runs included. Where they are those of
+// a child run alone, it is that run which is summarised.
 func SummariseProgress(events []trajectory.Event, p *plan.Plan, agents int) RunProgress {
 	var t tally
-	for i := range events {
-		t.add(&events[i])
-	}
+	each(events, func(e *trajectory.Event) { t.add(e) })
 	s := t.progress()
 	if p != nil {
 		s.StepsDone, s.StepsTotal = p.Counts()

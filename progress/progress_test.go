@@ -73,6 +73,20 @@ func TestAgentsCountOnce(t *testing.T) {
 	require.Equal(t, progress.RunProgress{Agents: 1, FailedOthers: 1}, progress.SummariseProgress(s.events, nil, 0))
 }
 
+// A sub-agent may be called "write". What it wrote is its own run's.
+func TestDelegatedWorkHasNoKindByName(t *testing.T) {
+	for _, name := range []string{"write", "bash", "read", "web_search", "think", "wait", "research"} {
+		s := begin().does(act{tool: name, agents: 1, paths: []string{"a"}})
+		require.Equal(t, progress.RunProgress{Agents: 1}, progress.SummariseProgress(s.events, nil, 0), name)
+		s = begin().does(act{tool: name, agents: 1, status: trajectory.Failed})
+		require.Equal(t, progress.RunProgress{Agents: 1, FailedOthers: 1}, progress.SummariseProgress(s.events, nil, 0), name)
+		end := s.events[len(s.events)-1] // its start was lost
+		require.Equal(t, progress.RunProgress{Agents: 1, FailedOthers: 1}, progress.SummariseProgress([]trajectory.Event{end}, nil, 0), name)
+	}
+	s := begin().does(act{tool: "write", kind: trajectory.KindExecute, agents: 1}, act{tool: "wait", polls: true, agents: 1})
+	require.Equal(t, progress.RunProgress{Agents: 2, Commands: 1, Polls: 1}, progress.SummariseProgress(s.events, nil, 0), "what is declared stands")
+}
+
 func TestGivenPlanGoesFirst(t *testing.T) {
 	s := begin().plans(plan.Done)
 	p := plan.Plan{Steps: []plan.Step{{Text: "a", State: plan.Done}, {Text: "b", State: plan.Done}, {Text: "c"}}}

@@ -59,19 +59,20 @@ func (e *StuckError) lasts(turns, rounds int) bool {
 func (e *StuckError) stuck(at int) bool     { return e.lasts(at, 3) }
 func (e *StuckError) repeating(at int) bool { return e.lasts(max(2, (at+1)/2), 2) }
 
-// DetectStuck says what the run of these events repeats at its end, if that took
-// at least the given number of turns, and nil if it did not. 0 is the default, 6;
-// the least is 2. A cycle must have come round three times.
+// DetectStuck returns a *[StuckError] that says what the run of these events repeats
+// at its end, if that took at least the given number of turns, and nil if it did not.
+// 0 is the default, 6; the least is 2. A cycle must have come round three times.
+//
+// The events are those of one run, its child runs included. Where they are those of
+// a child run alone, it is that run which is judged.
 //
 // Calls are compared with their results, as JSON: a result that changes, and an
 // edit that was not made before, begin the count again. So does a tool that polls,
 // and a command that sleeps.
-func DetectStuck(events []trajectory.Event, turns int) *StuckError {
+func DetectStuck(events []trajectory.Event, turns int) error {
 	var t tally
 	var d detector
-	for i := range events {
-		d.observe(&t, &events[i])
-	}
+	each(events, func(e *trajectory.Event) { d.observe(&t, e) })
 	if turns == 0 {
 		turns = defaultStuckAt
 	}

@@ -76,7 +76,7 @@ func TestNotStuck(t *testing.T) {
 		for i := range 30 {
 			c.more(s, i)
 		}
-		require.Nil(t, progress.DetectStuck(s.events, 3), c.name)
+		require.NoError(t, progress.DetectStuck(s.events, 3), c.name)
 		require.Nil(t, watched(s.events), c.name)
 	}
 }
@@ -146,10 +146,10 @@ func TestStuck(t *testing.T) {
 		for i := range c.turns - 1 {
 			c.more(s, i)
 		}
-		require.Nil(t, progress.DetectStuck(s.events, 0), c.name)
+		require.NoError(t, progress.DetectStuck(s.events, 0), c.name)
 		require.Nil(t, watched(s.events), c.name)
 		c.more(s, c.turns-1)
-		stuck := progress.DetectStuck(s.events, 0)
+		stuck := detected(s.events, 0)
 		require.NotNil(t, stuck, c.name)
 		require.Equal(t, c.what, stuck.What, c.name)
 		require.GreaterOrEqual(t, stuck.Turns, 6, c.name)
@@ -158,6 +158,12 @@ func TestStuck(t *testing.T) {
 		fmt.Fprintf(&b, "-- %s --\n%v\n%v\n%s\n\n", c.name, stuck, stuck.Tools, told)
 	}
 	golden(t, "stuck.txt", b.String())
+}
+
+// detected is what DetectStuck says, nil for nothing.
+func detected(events []trajectory.Event, turns int) (stuck *progress.StuckError) {
+	errors.As(progress.DetectStuck(events, turns), &stuck)
+	return stuck
 }
 
 // watched is what a watch stops a run for that came as far as these entries.
@@ -215,6 +221,6 @@ func TestSameError(t *testing.T) {
 		s := begin().does(command("make", c.a).fails()).does(command("make", c.b).fails())
 		require.Equal(t, c.same, progress.DetectStuck(s.events, 2) != nil, "%q and %q", c.a, c.b)
 		s = begin().does(command("make", c.a)).does(command("make", c.b))
-		require.Nil(t, progress.DetectStuck(s.events, 2), "a result that is no error is taken as it is: %q and %q", c.a, c.b)
+		require.NoError(t, progress.DetectStuck(s.events, 2), "a result that is no error is taken as it is: %q and %q", c.a, c.b)
 	}
 }

@@ -1,6 +1,8 @@
 package progress
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pawl-dev/pawl/stats"
@@ -41,7 +43,6 @@ type callKey struct {
 type delegated struct {
 	started, said int // by their own entries, by the call's
 	spend         stats.RunStats
-	ended         bool
 }
 
 // add takes the next entry. It returns the turn that the entry ended, if it did,
@@ -86,10 +87,8 @@ func (t *tally) add(e *trajectory.Event) (closed *turnFacts) {
 		done, all := b.Plan.Counts()
 		t.changes += max(done-t.counts.StepsDone, 0)
 		t.counts.StepsDone, t.counts.StepsTotal = done, all
-	case trajectory.Spend:
-		t.own = stats.AccumulateAuxiliarySpend(t.own, b.AuxiliarySpend)
-	case trajectory.Compact:
-		t.own = addCompaction(t.own, b)
+	case trajectory.Spend, trajectory.Compact:
+		t.own = addSpend(t.own, b)
 	}
 	return closed
 }
@@ -110,9 +109,7 @@ func (t *tally) start(b *trajectory.CallStart) {
 
 func (t *tally) end(b *trajectory.CallEnd) {
 	t.turn.number = max(t.turn.number, b.Turn)
-	if d := t.saysOfAgents(b.Turn, b.ID, b.Agents, b.Children); d != nil {
-		d.ended = true
-	}
+	t.saysOfAgents(b.Turn, b.ID, b.Agents, b.Children)
 	if b.Status != trajectory.OK && b.Status != trajectory.Failed {
 		// Such a call did not run, or nobody knows what became of it: it takes no
 		// start from a call of the same id that did.
@@ -133,6 +130,7 @@ func (t *tally) end(b *trajectory.CallEnd) {
 
 // count adds one call that ended to the counts and to the turn.
 func (t *tally) count(b *trajectory.CallEnd, n nature) {
+	n = n.ended(b)
 	c := newCallFacts(b, n)
 	c.repeated, c.seen = t.recent.has(c.print)
 	t.turn.add(c)
@@ -227,7 +225,7 @@ func (t *tally) progress() RunProgress {
 	p := t.counts
 	var more map[string]bool
 	for _, end := range t.early {
-		n := natureByName(end.Name, end.Arguments)
+		n := natureByName(end.Name, end.Arguments).ended(&end)
 		if c := newCallFacts(&end, n); !n.polls && !c.waits {
 			if repeated, _ := t.recent.has(c.print); repeated {
 				p.Repeats++
@@ -268,43 +266,52 @@ func (t *tally) delegated(name string) *delegated {
 }
 
 // addChild counts what a child run shows towards the call that started it, until
-// that call's own end says it.
+// that call's own end says it. A child that was left behind by its call may go on
+// recording: what it spends then counts nowhere.
 func (t *tally) addChild(e *trajectory.Event) {
 	first, _, deeper := strings.Cut(e.Agent, "/")
-	d := t.delegated(first)
 	switch b := e.Body.(type) {
 	case trajectory.RunStart:
-		if !deeper && !b.Continued {
-			if d.started++; d.started > d.said {
-				t.changes++
-			}
+		if deeper || b.Continued {
+			return
 		}
-	case trajectory.Message:
-		if b.Turn != nil && !d.ended {
-			d.spend = addReply(d.spend, b.Turn)
+		d := t.delegated(first)
+		if d.started++; d.started > d.said {
+			t.changes++
 		}
-	case trajectory.Spend:
-		if !d.ended {
-			d.spend = stats.AccumulateAuxiliarySpend(d.spend, b.AuxiliarySpend)
-		}
-	case trajectory.Compact:
-		if !d.ended {
-			d.spend = addCompaction(d.spend, b)
+	case trajectory.Message, trajectory.Spend, trajectory.Compact:
+		if t.isOpen(first) {
+			d := t.delegated(first)
+			d.spend = addSpend(d.spend, b)
 		}
 	}
 }
 
+// isOpen reports whether the call whose child runs have that name has not ended.
+func (t *tally) isOpen(agent string) bool {
+	number, _, _ := strings.Cut(agent, ".")
+	if !t.turn.reply || number != strconv.Itoa(t.turn.number) {
+		return false
+	}
+	named := func(c turn.Call) bool { return trajectory.AgentName(t.turn.number, c.ID) == agent }
+	for key, end := range t.early {
+		if key.turn == t.turn.number && named(end.Call) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(t.turn.calls, func(c callFacts) bool { return named(c.Call) })
+}
+
 // saysOfAgents takes what a call itself says of its child runs, which goes before
-// what they show. It returns nil when there is nothing to say.
-func (t *tally) saysOfAgents(turn int, id string, agents int, spent stats.RunStats) *delegated {
-	if len(t.agents) == 0 && agents == 0 && spent.Turns == 0 && spent.InputTokens == 0 && spent.OutputTokens == 0 {
-		return nil
+// what they show.
+func (t *tally) saysOfAgents(turn int, id string, agents int, spent stats.RunStats) {
+	spent.ToolTimeBreakdown = nil // adding it up is the only part that is not free
+	if len(t.agents) == 0 && agents == 0 && spendOf(stats.RunStats{}, spent, "") == (RunSpend{}) {
+		return
 	}
 	d := t.delegated(trajectory.AgentName(turn, id))
 	t.changes += max(agents-max(d.started, d.said), 0)
 	d.said, d.spend = max(d.said, agents), spent
-	d.spend.ToolTimeBreakdown = nil // adding it up is the only part that is not free
-	return d
 }
 
 // spend is what was spent so far, by open calls too.
@@ -314,20 +321,6 @@ func (t *tally) spend() RunSpend {
 		children = stats.AccumulateRun(children, d.spend)
 	}
 	return spendOf(t.own, children, t.model)
-}
-
-func addReply(s stats.RunStats, t *trajectory.Turn) stats.RunStats {
-	if t.Auxiliary {
-		return stats.AccumulateAuxiliarySpend(s, stats.AuxiliarySpend{Usage: t.Usage, ModelTime: t.Timings.Generation})
-	}
-	return stats.AccumulateTurn(s, turn.ModelTurnResult{Usage: t.Usage, Timings: t.Timings})
-}
-
-func addCompaction(s stats.RunStats, b trajectory.Compact) stats.RunStats {
-	if b.Spend == (stats.AuxiliarySpend{}) {
-		return s // no model was asked
-	}
-	return stats.AccumulateAuxiliarySpend(s, b.Spend)
 }
 
 // tokens is spend().all() without the rest.

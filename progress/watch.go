@@ -11,11 +11,14 @@ import (
 // WatchOptions is how a [Watch] behaves. Zero is the default, negative is never.
 type WatchOptions struct {
 	// Notice is called with a notice to show; nil for none. It is called by
-	// whichever goroutine calls Record, ShouldStop or Inbox, and not before the
-	// loop has asked one of the latter two: until then entries are of the past.
+	// whichever goroutine calls Record, ShouldStop or Inbox, which waits for it, and
+	// not before the loop has asked one of the latter two: until then entries are of
+	// the past. The watch holds no lock meanwhile, so Notice may call its methods. Two
+	// calls at once are possible where child runs share the recorder.
 	Notice func(string)
 	// NoticeAt is the number of tokens, child runs included, at which the first
-	// notice is raised. The next is at ten times as many. 0 is [FirstNotice].
+	// notice is raised. The next is at ten times as many. 0 is [FirstNotice]. It is
+	// also the notice's [NoticeOptions.Threshold].
 	NoticeAt int64
 	// StuckAt is how many turns a run may spend on a repetition before ShouldStop
 	// stops it, 6 by default and at least 2. The model is told half way there.
@@ -25,25 +28,40 @@ type WatchOptions struct {
 }
 
 // Watch follows a run by its entries: what it achieved, when that is worth a
-// notice, and whether it only repeats itself. It is safe for concurrent use, so
-// child runs may share its recorder; it judges the run itself, not them.
+// notice, and whether it only repeats itself. It is safe for concurrent use.
 //
-// All that it knows follows from the entries, so one that was given those of the
+// It judges one run, that of the first entry it is given. Entries of runs below that
+// one are its child runs', so they may share its recorder; entries of any other run
+// are ignored. A run that waited and goes on is the same run. Once the run has ended,
+// the next that starts beside it is judged instead, from nothing: a sub-agent whose
+// options hold a watch may be called again. Calls that run side by side need a watch
+// each, so it is made anew in the tool's Run.
+//
+// All that a watch knows follows from the entries, so one that was given those of the
 // past carries on where they end.
 type Watch struct {
 	notice  func(string)
 	options NoticeOptions
-	stuckAt int // 0: never
+	stuckAt int   // 0: never
+	firstAt int64 // the number of tokens of the first notice; 0: none
 
-	mu        sync.Mutex
+	mu    sync.Mutex
+	live  bool // a loop has asked
+	begun bool // there was an entry
+	agent string
+	over  bool // the run has ended
+	watched
+}
+
+// watched is what is known of the run that is judged.
+type watched struct {
 	tally     tally
 	detector  detector
 	before    RunProgress // when the run was last started
 	noticeAt  int64       // the next number of tokens to speak of; 0: none
 	changes   int         // of the tally, when something last changed,
 	changedAt int64       // and the tokens spent by then
-	live      bool        // a loop has asked
-	pending   string      // a notice that waits for that
+	pending   string      // a notice that waits until a loop asks
 	told      bool        // the model was told of the repetition that goes on
 	handed    bool        // or is being told
 }
@@ -53,10 +71,11 @@ func NewWatch(o WatchOptions) *Watch {
 	w := &Watch{notice: o.Notice, options: NoticeOptions{Local: o.Local, Priced: o.Priced}}
 	switch {
 	case o.NoticeAt == 0:
-		w.noticeAt = FirstNotice
+		w.firstAt = FirstNotice
 	case o.NoticeAt > 0:
-		w.noticeAt = o.NoticeAt
+		w.firstAt = o.NoticeAt
 	}
+	w.noticeAt, w.options.Threshold = w.firstAt, w.firstAt
 	switch {
 	case o.StuckAt == 0:
 		w.stuckAt = defaultStuckAt
@@ -70,10 +89,30 @@ func NewWatch(o WatchOptions) *Watch {
 // always nil; it is there so that Record fits where recorders do.
 func (w *Watch) Record(e trajectory.Event) error {
 	w.mu.Lock()
-	due := w.record(&e)
+	due := ""
+	w.choose(&e)
+	if seen, ok := from(w.agent, &e); ok {
+		due = w.record(seen)
+	}
 	w.mu.Unlock()
 	w.say(due)
 	return nil
+}
+
+// choose settles which run is judged. A run beside it that starts after its end takes
+// its place. One above it never does: that is not the sub-agent called again.
+func (w *Watch) choose(e *trajectory.Event) {
+	_, starts := e.Body.(trajectory.RunStart)
+	switch {
+	case !w.begun:
+		w.begun, w.agent = true, e.Agent
+	case e.Agent == w.agent:
+		if _, ends := e.Body.(trajectory.RunEnd); ends || starts {
+			w.over = ends
+		}
+	case w.over && starts && !related(w.agent, e.Agent):
+		w.agent, w.over, w.watched = e.Agent, false, watched{noticeAt: w.firstAt}
+	}
 }
 
 func (w *Watch) record(e *trajectory.Event) (due string) {
@@ -204,7 +243,8 @@ func (w *Watch) Spend() RunSpend {
 	return w.tally.spend()
 }
 
-// Notice is what there is to say of the run now, whatever it has spent.
+// Notice is what there is to say of the run now, whatever it has spent. Before the
+// first notice is due it makes no judgement.
 func (w *Watch) Notice() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -304,6 +304,7 @@ func TestWatchIsSafeForConcurrentUse(t *testing.T) {
 		w.Progress() // a host may ask from inside
 	}})
 	require.NoError(t, w.ShouldStop(trajectory.State{}))
+	require.NoError(t, w.Record(trajectory.Event{Body: trajectory.RunStart{}})) // the run above begins first
 	var wg sync.WaitGroup
 	for g := range 8 {
 		wg.Go(func() {

@@ -1,6 +1,7 @@
 package resume
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -37,9 +38,9 @@ type Unfinished struct {
 	Because string
 	// Suggestion is what to send to carry on, a message that addresses the model;
 	// where the session waits it says instead what the person has to do. "" when it
-	// looks finished. It is for a host to offer and never sent by itself. Where calls
-	// are open, or the last message is a request or a result, no message is needed.
-	// Where it is a reply without calls one is: a run over that is done at once.
+	// looks finished. It is for a host to offer and never sent by itself. Whether a
+	// message is needed at all is what [PastSession.NeedsMessage] says. Of a session put
+	// together by hand none is accepted while calls are open: it is run as it is.
 	Suggestion string
 }
 
@@ -47,7 +48,8 @@ type Unfinished struct {
 const staleTurns = 10
 
 // Assess reads the record for signs that the work stopped rather than ended. A
-// recorded pause comes first. Then the signs count in this order, and Because names
+// recorded pause comes first, whatever else was going on: no message is accepted
+// while a call waits. Then the signs count in this order, and Because names
 // all there are: a planned step that is not done; a call or a result that the model
 // never spoke to; how the run ended; a request without a reply; a reply that is none.
 //
@@ -72,7 +74,7 @@ func assess(p PastSession) Unfinished {
 		return u
 	}
 	if verdict, because, suggestion := pause(p); verdict != "" {
-		u.Verdict, u.Because, u.Suggestion = verdict, because, suggestion
+		u.Verdict, u.Because, u.Suggestion = verdict, join(because, running(p), unanswered(p)), suggestion
 		return u
 	}
 	stale := isStale(p, u.Steps)
@@ -102,11 +104,12 @@ func join(sentences ...string) string {
 	return strings.Join(slices.DeleteFunc(sentences, func(s string) bool { return s == "" }), " ")
 }
 
-// pause is the verdict on a session that stopped on purpose: every call that is
-// open waits.
+// pause is the verdict on a session in which a call waits. Others may have been
+// running when its process died: they are settled when it goes on, which it cannot
+// before the one that waits was replied to.
 func pause(p PastSession) (v Verdict, because, suggestion string) {
 	waiting := p.State.Waiting()
-	if len(waiting) == 0 || len(waiting) < len(p.State.Open) {
+	if len(waiting) == 0 {
 		return "", "", ""
 	}
 	var questions, approvals []string
@@ -254,9 +257,12 @@ func ending(p PastSession) string {
 	if p.LastRun == nil {
 		return ""
 	}
-	cause := ""
+	cause, interrupted := "", "The run was interrupted."
 	if p.LastRun.Cause != "" {
-		cause = ": " + quoted(p.LastRun.Cause)
+		cause = ": " + quoted(strings.TrimPrefix(p.LastRun.Cause, "model: "))
+		if p.LastRun.Cause != context.Canceled.Error() { // which says nothing more
+			interrupted = "The run was stopped" + cause + "." // by a person, a budget, a watch
+		}
 	}
 	switch p.LastRun.Reason {
 	case turn.Done, turn.WaitingForReply, turn.ResumingLater:
@@ -266,13 +272,13 @@ func ending(p PastSession) string {
 	case turn.Deadline:
 		return "The run ran out of time."
 	case turn.Aborted:
-		return "The run was interrupted" + cause + "."
+		return interrupted
 	}
 	switch p.LastRun.Failure {
 	case "timed_out":
 		return "The run ran out of time."
 	case "cancelled":
-		return "The run was interrupted" + cause + "."
+		return interrupted
 	case "model":
 		return "The run ended with an error of the model" + cause + "."
 	case "tool":

@@ -14,12 +14,14 @@ import (
 	"github.com/pawl-dev/pawl/turn"
 )
 
-var endings = []struct {
+type scriptCase struct {
 	name, script        string
 	verdict             Verdict
 	because, suggestion string
 	action, said        string
-}{
+}
+
+var endings = []scriptCase{
 	{"finished", `
 		user   What is 2+2?
 		model  Four.
@@ -128,7 +130,21 @@ var endings = []struct {
 		start  a
 		end    a ok written
 		stop   aborted the user pressed ctrl-c`,
-		StoppedShort, "The model never answered the last tool result. The run was interrupted: “the user pressed ctrl-c”.", "Carry on where you left off.", "Edited `a.go`.", ""},
+		StoppedShort, "The model never answered the last tool result. The run was stopped: “the user pressed ctrl-c”.", "Carry on where you left off.", "Edited `a.go`.", ""},
+	{"cancelled without a word", `
+		user   Fix it.
+		stop   aborted context canceled`,
+		StoppedShort, "The run was interrupted. The last message has no reply.", "Answer the last message.", "", ""},
+	{"stopped by a budget", `
+		user   Fix it.
+		turns  1
+		stop   aborted the budget is spent: 1200 of 1000 tokens`,
+		StoppedShort, "The model never answered the last tool result. The run was stopped: “the budget is spent: 1200 of 1000 tokens”.", "Carry on where you left off.", "Read `x`.", ""},
+	{"stopped because it was stuck", `
+		user   Fix it.
+		turns  6
+		stop   aborted stuck: the same call with the same result, 6 times since turn 1: look {"path":"x"}`,
+		StoppedShort, "The model never answered the last tool result. The run was stopped: “stuck: the same call with the same result, 6 times since turn 1: look {\"path\":\"x\"}”.", "Carry on where you left off.", "Read `x`.", ""},
 	{"interrupted while a tool was running", `
 		user   Deploy.
 		calls  a=execute:run {"command":"make deploy"} ; b=edit:write {"path":"b"}
@@ -148,7 +164,7 @@ var endings = []struct {
 		Finished, "The run ended with a reply, and nothing is left open.", "", "Ran `make deploy`, and its outcome is unknown.", "It did go out."},
 	{"error of the model", `
 		user   Fix it.
-		fail   model 503 overloaded`,
+		fail   model model: 503 overloaded`,
 		StoppedShort, "The run ended with an error of the model: “503 overloaded”. The last message has no reply.", "Answer the last message.", "", ""},
 	{"ended by a tool", `
 		user   Fix it.
@@ -195,59 +211,6 @@ var endings = []struct {
 		model  Fixed.
 		stop   done`,
 		Finished, "The run ended with a reply, and nothing is left open.", "", "", "Fixed."},
-	{"waiting for a person", `
-		user   Book a table.
-		plan   >book
-		calls  a=other:ask {}
-		start  a
-		ask    a For how many?
-		stop   waiting_for_reply`,
-		WaitingForReply, "It asked “For how many?” and waits for the answer.", "Answer “For how many?”.", "Asked “For how many?”.", ""},
-	{"waiting for a person, the end not recorded", `
-		user   Book a table.
-		calls  a=other:ask {}
-		start  a
-		ask    a For how many?`,
-		WaitingForReply, "It asked “For how many?” and waits for the answer.", "Answer “For how many?”.", "Asked “For how many?”.", ""},
-	{"waiting for an approval", `
-		user   Clean up.
-		calls  a=execute:run {"command":"rm -rf build"}
-		approve a Run rm -rf build?
-		stop   waiting_for_reply`,
-		WaitingForReply, "It waits for approval: “Run rm -rf build?”.", "Approve or deny “Run rm -rf build?”.", "Asked for approval: “Run rm -rf build?”.", ""},
-	{"waiting for an answer and an approval", `
-		user   Clean up.
-		calls  a=other:ask {} ; b=execute:run {"command":"rm"} ; c=other:sleep {}
-		start  a
-		start  c
-		ask    a Which?
-		approve b Run rm?
-		sleep  c the build
-		stop   waiting_for_reply`,
-		WaitingForReply, "It asked “Which?” and waits for the answer. It waits for approval: “Run rm?”.", "Answer “Which?”. Approve or deny “Run rm?”.", "Paused: “the build”.", ""},
-	{"resuming later", `
-		user   Watch the build.
-		calls  a=other:sleep {}
-		start  a
-		sleep  a the build takes an hour
-		stop   resuming_later`,
-		ResumingLater, "It paused until 2026-03-05 07:30 UTC: “the build takes an hour”.", "Start it again after 2026-03-05 07:30 UTC; nothing has to be said.", "Paused: “the build takes an hour”.", ""},
-	{"resuming at the first of several times", `
-		user   Watch the build.
-		calls  a=other:sleep {} ; b=other:sleep {}
-		start  a
-		start  b
-		sleep  a the build takes an hour
-		due    b nothing to wait for
-		stop   resuming_later`,
-		ResumingLater, "It paused: “nothing to wait for”.", "Start it again; nothing has to be said.", "Paused: “nothing to wait for”.", ""},
-	{"killed in the batch of a call that waits", `
-		user   Book a table.
-		calls  a=other:ask {} ; b=execute:run {"command":"make"}
-		start  a
-		start  b
-		ask    a For how many?`,
-		StoppedShort, "`run` was running when the session stopped, and what it did is unknown.", "Check first what `run` did before the session stopped, then carry on.", "Asked “For how many?”.", ""},
 	{"torn inside a reply", `
 		user   What is 2+2?
 		torn   {"t":"message","seq":3,"message":{"role":"assistant","content":"Fo`,
@@ -302,7 +265,7 @@ var endings = []struct {
 }
 
 func TestEndings(t *testing.T) {
-	for _, c := range endings {
+	for _, c := range slices.Concat(endings, pauses) {
 		t.Run(c.name, func(t *testing.T) {
 			u := Assess(pastOf(t, c.script))
 			require.Equal(t, c.because, u.Because)
@@ -419,7 +382,7 @@ func TestSentences(t *testing.T) {
 }
 
 func FuzzAssess(f *testing.F) {
-	for _, c := range endings {
+	for _, c := range slices.Concat(endings, pauses) {
 		f.Add(sessionOf(f, c.script))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -62,8 +62,40 @@ func Example() {
 	// Output:
 	// deploying
 	// "" model: 503 overloaded
-	// unfinished - The model never answered the last tool result. The run ended with an error of the model: “model: 503 overloaded”.
+	// unfinished - The model never answered the last tool result. The run ended with an error of the model: “503 overloaded”.
 	// "It is deployed." <nil>
 	// finished - The run ended with a reply, and nothing is left open.
 	// "It is deployed." <nil>
+}
+
+// What a host does with a session, from the verdict and NeedsMessage alone.
+func ExamplePastSession_NeedsMessage() {
+	what := func(past resume.PastSession) string {
+		u := resume.Assess(past)
+		switch {
+		case u.Verdict == resume.WaitingForReply:
+			return "ask the user, and pass on the reply: " + u.Suggestion
+		case u.Verdict == resume.ResumingLater:
+			return "run it when it is time: " + u.Suggestion
+		case !past.NeedsMessage():
+			return "run it as it is"
+		case u.Verdict == resume.Finished:
+			return "wait for a new request"
+		}
+		return "append a message and run it: " + u.Suggestion
+	}
+	call := turn.Call{ID: "a", Name: "remove", Arguments: "{}"}
+	asked := turn.Transcript{turn.User("Clean up."), turn.ReplayForm(turn.Assistant("", call))}
+	waits := trajectory.OpenCall{Call: call, Suspension: &trajectory.Suspension{For: trajectory.ForApproval, Question: "Remove it?"}}
+	done := append(asked[:2:2], turn.ToolResult("a", "removed"), turn.ReplayForm(turn.Assistant("It is clean.")))
+
+	fmt.Println(what(resume.PastSession{Messages: done}))
+	fmt.Println(what(resume.PastSession{Messages: done, LastTurn: &trajectory.Turn{Finish: trajectory.FinishLength}}))
+	fmt.Println(what(resume.PastSession{Messages: done[:3]}))
+	fmt.Println(what(resume.PastSession{Messages: asked, State: trajectory.State{Open: []trajectory.OpenCall{waits}}}))
+	// Output:
+	// wait for a new request
+	// append a message and run it: Your last reply did not come through; carry on from there.
+	// run it as it is
+	// ask the user, and pass on the reply: Approve or deny “Remove it?”.
 }

@@ -66,7 +66,8 @@ type Action struct {
 	// Status is how it ended; "" when it did not.
 	Status trajectory.Status
 	Paths  []string
-	// Waits is set while it is suspended, Asked is then the question, or the reason.
+	// Waits is set while it is suspended, and stays for one that a reply ended without
+	// its tool: see Status then. Asked is the question, or the reason.
 	Waits trajectory.Wait
 	Asked string
 }
@@ -168,7 +169,7 @@ func (p *PastSession) problem(problem *trajectory.Problem) {
 // from it.
 func read(r io.Reader, observe []func(trajectory.Event) error) (p PastSession, err error) {
 	reader := trajectory.NewReader(r)
-	t := tracker{past: &p, running: make(map[string]Action)}
+	t := tracker{past: &p, running: make(map[string]Action), waiting: make(map[string]Action)}
 	foreign := false
 	var lastLine, lastTorn int64
 	for e, entryErr := range reader.Entries() {
@@ -212,6 +213,7 @@ type tracker struct {
 	past    *PastSession
 	fold    trajectory.Fold
 	running map[string]Action // of the latest batch, by id
+	waiting map[string]Action // and those that are suspended
 	turns   int
 	named   bool   // a title entry was read
 	title   string // of the latest run that has one
@@ -233,26 +235,29 @@ func (t *tracker) see(e trajectory.Event) {
 			t.title = b.Title
 		}
 		for _, m := range b.Messages {
-			t.requested(m)
+			t.given(m)
 		}
 	case trajectory.RunEnd:
 		p.LastRun = &b
 	case trajectory.Message:
-		t.requested(b.Message)
+		t.given(b.Message)
 		if b.Turn != nil {
 			p.LastTurn, p.Unsure = b.Turn, nil
 			clear(t.running)
+			clear(t.waiting)
 			if !b.Turn.Auxiliary {
 				t.turns++
 			}
 		}
 	case trajectory.CallStart:
+		delete(t.waiting, b.ID)
 		t.running[b.ID] = Action{Call: b.Call, Kind: b.Kind, ReplaySafe: b.ReplaySafe}
 		t.acted(t.running[b.ID])
 	case trajectory.Suspend:
 		a := t.running[b.ID]
 		delete(t.running, b.ID)
 		a.Call, a.Waits, a.Asked = b.Call, b.For, b.Question
+		t.waiting[b.ID] = a
 		t.acted(a)
 	case trajectory.CallEnd:
 		t.ended(b)
@@ -265,10 +270,14 @@ func (t *tracker) see(e trajectory.Event) {
 
 func (t *tracker) ended(b trajectory.CallEnd) {
 	a, ran := t.running[b.ID]
-	if !ran {
+	waited, asked := t.waiting[b.ID]
+	if asked {
+		a = waited
+	} else if !ran {
 		return
 	}
 	delete(t.running, b.ID)
+	delete(t.waiting, b.ID)
 	a.Status, a.Paths = b.Status, b.Paths
 	t.acted(a)
 	if a.Status == trajectory.CutOff || a.Status == trajectory.Unknown {
@@ -283,7 +292,16 @@ func (t *tracker) acted(a Action) {
 	t.past.LastAction = &a
 }
 
-func (t *tracker) requested(m turn.TranscriptMessage) {
+// given takes a message that no model wrote. A result among them is what a host
+// itself answered a call that waited.
+func (t *tracker) given(m turn.TranscriptMessage) {
+	if m.OfTool != nil {
+		if a, ok := t.waiting[m.OfTool.ToolCallID]; ok {
+			delete(t.waiting, a.ID)
+			a.Status = trajectory.OK
+			t.acted(a)
+		}
+	}
 	if t.request == "" && m.OfUser != nil {
 		t.request = brief(turn.Text(m), titleLength)
 	}

@@ -37,10 +37,17 @@
 //	}
 //
 // A session that is finished stays so: a run over it is done at once, with the reply
-// that it has, and the model is not asked. So look at past.Assessment.Verdict. Where
-// it is [Finished], append a user message to go on with something new; where the last
-// message is a reply without calls and the work is not done, one is needed too, and
-// [Unfinished.Suggestion] is a proposal. Where it is [WaitingForReply], show what past.State.Waiting() asks and put the answers into Options.Replies.
+// that it has, and the model is not asked. What to do with a session follows from
+// past.Assessment.Verdict and past.NeedsMessage():
+//
+//	verdict            NeedsMessage  what a host does
+//	finished           true          nothing, or it appends a new request
+//	unfinished         true          it appends a message, such as Assessment.Suggestion
+//	unfinished         false         it runs the session as it is
+//	waiting_for_reply  false         it shows what past.State.Waiting() asks, and puts the answers into Options.Replies
+//	resuming_later     false         it runs the session as it is, once the time has come
+//
+// No message is accepted while a call waits.
 //
 // # Whether to carry on
 //

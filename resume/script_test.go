@@ -24,6 +24,7 @@ import (
 //	calls   a=execute:run {"command":"x"} ; b=read:look {"path":"p"}
 //	start   a
 //	end     a failed the result
+//	by      a the result     (of a host itself, with which a run begins)
 //	ask     a a question     (also: approve, sleep, due at once)
 //	stop    aborted why      (or: fail model why)
 //	turns   12               (rounds of one read each)
@@ -77,6 +78,8 @@ func (s *script) line(word, rest string) {
 		s.began = true
 	case "again":
 		s.add(trajectory.RunStart{Continued: true})
+	case "by": // a host answers the call itself
+		s.add(trajectory.RunStart{Continued: true, Messages: turn.Transcript{turn.ToolResult(id, more)}})
 	case "nudge":
 		s.add(trajectory.Message{Message: turn.User(rest)})
 	case "model":

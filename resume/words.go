@@ -151,16 +151,8 @@ func argument(arguments string, names []string) []string {
 
 // sentence tells of the call.
 func (a Action) sentence() string {
-	switch a.Waits {
-	case trajectory.ForReply:
-		return "Asked " + quoted(a.Asked) + "."
-	case trajectory.ForApproval:
-		return "Asked for approval: " + quoted(a.Asked) + "."
-	case trajectory.ForTime:
-		if a.Asked == "" {
-			return "Paused."
-		}
-		return "Paused: " + quoted(a.Asked) + "."
+	if a.Waits != "" {
+		return a.question() + a.replied() + "."
 	}
 	switch a.Status {
 	case "":
@@ -173,6 +165,37 @@ func (a Action) sentence() string {
 		return capital(a.phrase(0)) + ", and its outcome is unknown."
 	}
 	return capital(a.phrase(0)) + "."
+}
+
+func (a Action) question() string {
+	switch a.Waits {
+	case trajectory.ForReply:
+		return "Asked " + quoted(a.Asked)
+	case trajectory.ForApproval:
+		return "Asked for approval: " + quoted(a.Asked)
+	}
+	if a.Asked == "" {
+		return "Paused"
+	}
+	return "Paused: " + quoted(a.Asked)
+}
+
+// replied is what became of a question without the tool having run again. One that
+// was approved, or came to its time, is told of as a call that ran.
+func (a Action) replied() string {
+	switch {
+	case a.Status == "":
+		return "" // it still waits
+	case a.Status == trajectory.OK:
+		return ", which was answered"
+	case a.Status != trajectory.Denied:
+		return ", and could not go on" // its tool is gone, or takes other arguments now
+	case a.Waits == trajectory.ForReply:
+		return ", which was not answered"
+	case a.Waits == trajectory.ForApproval:
+		return ", which was denied"
+	}
+	return ", and was called off"
 }
 
 // capital makes one of our own phrases begin a sentence.

@@ -82,7 +82,7 @@ func (f *Fold) open(i int) OpenCall {
 	if spent := f.spentBelow(i); !isEmpty(spent) {
 		c.Children = &spent
 	}
-	if c.Child = nil; !child.broken && !c.Waiting() {
+	if c.Child = nil; !child.broken && !c.Waiting() && len(child.messages) > 0 {
 		c.Child = &Child{child.Messages(), child.State(), child.end}
 	}
 	return c

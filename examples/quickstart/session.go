@@ -8,7 +8,6 @@ import (
 
 	"github.com/pawl-dev/pawl/resume"
 	"github.com/pawl-dev/pawl/trajectory"
-	"github.com/pawl-dev/pawl/turn"
 )
 
 // sessionFile is the record of the latest run in a directory. The tools do not show
@@ -28,12 +27,8 @@ func (h *host) readPast() (err error) {
 // say is the task, or what makes a session go on whose last word is the model's: by
 // itself it has nothing to answer. Whoever asks to go on means that.
 func (h *host) say() string {
-	if h.task != "" || !h.past.Assessment.LooksUnfinished {
+	if h.task != "" || !h.past.Assessment.LooksUnfinished || !h.past.NeedsMessage() {
 		return h.task
-	}
-	last := h.past.Messages[len(h.past.Messages)-1]
-	if last.OfAssistant == nil || turn.CountCalls(last) > 0 {
-		return ""
 	}
 	return h.past.Assessment.Suggestion
 }
