@@ -27,8 +27,8 @@ type Resumption struct {
 	Saved json.RawMessage `json:"saved,omitempty"`
 	// Reply is what a person said; nil when the time came.
 	Reply *Reply `json:"reply,omitempty"`
-	// Child is how far the call's child run had come when its process died; only a
-	// tool of [NewSubAgent] gets it.
+	// Child is the child run that a tool of [NewSubAgent] goes on with: one that
+	// waited, or that was at work when the process died.
 	Child *trajectory.Child `json:"child,omitempty"`
 }
 

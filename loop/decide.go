@@ -62,10 +62,10 @@ func (r *run) decideWaiting(d *decision) {
 		return
 	case !replied:
 		reply = Reply{Kind: trajectory.ReplyDue}
-	case reply.Kind == trajectory.ReplyDeny && !s.Forwards:
+	case reply.Kind == trajectory.ReplyDeny && s.Child == nil:
 		d.answer(trajectory.Denied, textDenied(d.open.Started, reply.Text))
 		return
-	case reply.Kind == trajectory.ReplyAnswer && s.Saved == nil:
+	case reply.Kind == trajectory.ReplyAnswer && s.Saved == nil && s.Child == nil:
 		d.answer(trajectory.OK, reply.Text)
 		return
 	}
@@ -100,15 +100,22 @@ func (r *run) decideStarted(d *decision) {
 // resume runs a call again with what it saved. An approval starts it for the
 // first time, unless the tool itself suspended.
 func (d *decision) resume(reply Reply) {
-	d.reply = &reply
+	given := reply
+	d.reply = &given
 	s := d.open.Suspension
-	if s == nil || s.For == trajectory.ForApproval && !s.Forwards {
+	if s == nil || s.For == trajectory.ForApproval && s.Child == nil {
 		return
 	}
-	d.call.Resume = &Resumption{Saved: s.Saved}
-	if reply.Kind != trajectory.ReplyDue {
-		d.call.Resume.Reply = &reply
+	d.call.Resume = &Resumption{Saved: s.Saved, Child: s.Child}
+	if reply.Kind == trajectory.ReplyDue {
+		return
 	}
+	if s.Child != nil { // the pause that is meant is the child's
+		if asked := firstWaiting(s.Child.State); asked != nil {
+			reply.Ticket = asked.Ticket()
+		}
+	}
+	d.call.Resume.Reply = &reply
 }
 
 // prepare finds the tool and checks the arguments; it answers the call and

@@ -105,7 +105,7 @@ func endNote(b trajectory.CallEnd) string {
 
 func waits(s trajectory.Suspension) string {
 	note := fmt.Sprintf("waits for %s: %s", s.For, s.Question)
-	if s.Forwards {
+	if s.Child != nil {
 		return note + ", for a child run"
 	}
 	if s.Saved != nil {

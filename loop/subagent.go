@@ -59,15 +59,15 @@ func NewSubAgent(t Tool, system string, o Options) Tool {
 	t.Run = func(ctx context.Context, call Call) (Output, error) {
 		own := o
 		messages, err := childMessages(call, task, system)
-		if call.Resume != nil {
-			var was trajectory.Child
-			if was, own.Replies, err = childBefore(call.Resume); err == nil && isOver(was.End) {
-				return endedOutput(was)
-			}
-			messages, own.From = was.Messages, was.State
-		}
 		if err != nil {
 			return Output{}, err
+		}
+		if call.Resume != nil && call.Resume.Child != nil {
+			was := call.Resume.Child
+			if isOver(was.End) {
+				return endedOutput(was)
+			}
+			messages, own.From, own.Replies = was.Messages, was.State, repliesTo(was, call.Resume.Reply)
 		}
 		res, err := RunToolLoop(ctx, messages, own)
 		return childOutput(res, err)
@@ -115,29 +115,16 @@ func childMessages(call Call, task bool, system string) (turn.Transcript, error)
 	return turn.Transcript{turn.System(system), turn.User(text)}, nil
 }
 
-// childBefore is the child that a call goes on with, and the reply for it: that is
-// to the call which the child paused for, unless it was used before the process died.
-func childBefore(r *Resumption) (was trajectory.Child, replies map[string]Reply, err error) {
-	if r.Saved != nil {
-		if err := json.Unmarshal(r.Saved, &was); err != nil {
-			return was, nil, fmt.Errorf("the saved child run: %w", err)
+// repliesTo are the replies for a child that goes on: there is one if the pause that
+// it is for still stands. It was used up where the child had gone on before the
+// process died.
+func repliesTo(child *trajectory.Child, reply *Reply) map[string]Reply {
+	for _, c := range child.State.Waiting() {
+		if reply != nil && c.Ticket() == reply.Ticket {
+			return map[string]Reply{c.ID: *reply}
 		}
 	}
-	asked := firstWaiting(was.State)
-	if r.Child != nil {
-		was = *r.Child
-	}
-	if r.Reply == nil || asked == nil {
-		return was, nil, nil
-	}
-	for _, c := range was.State.Waiting() {
-		if c.Ticket() == asked.Ticket() {
-			reply := *r.Reply
-			reply.Ticket = c.Ticket() // not the parent's
-			replies = map[string]Reply{c.ID: reply}
-		}
-	}
-	return was, replies, nil
+	return nil
 }
 
 // isOver says whether a child had come to an end of its own before the process died.
@@ -147,7 +134,7 @@ func isOver(end *trajectory.RunEnd) bool {
 }
 
 // endedOutput is the output of a child of which the record has all but its call's end.
-func endedOutput(was trajectory.Child) (Output, error) {
+func endedOutput(was *trajectory.Child) (Output, error) {
 	var err error
 	if was.End.Reason == "" {
 		err = errors.New(was.End.Cause)
@@ -169,8 +156,8 @@ func childOutput(res Result, err error) (Output, error) {
 		return Text(text), nil
 	case turn.WaitingForReply, turn.ResumingLater:
 		s := *firstWaiting(res.State).Suspension
-		s.Forwards = true
-		return Output{}, (&Pause{suspension: s}).Saving(trajectory.Child{Messages: res.Messages, State: res.State})
+		s.Saved, s.Child = nil, &trajectory.Child{Messages: res.Messages, State: res.State}
+		return Output{}, &Pause{suspension: s}
 	}
 	if res.Cause != nil {
 		return Text(text), fmt.Errorf("the sub-agent stopped before it was done (%s): %w", res.StopReason, res.Cause)

@@ -40,12 +40,12 @@
 // that it has, and the model is not asked. What to do with a session follows from
 // past.Assessment.Verdict and past.NeedsMessage():
 //
-//	verdict            NeedsMessage  what a host does
-//	finished           true          nothing, or it appends a new request
-//	unfinished         true          it appends a message, such as Assessment.Suggestion
-//	unfinished         false         it runs the session as it is
-//	waiting_for_reply  false         it shows what past.State.Waiting() asks, and puts the answers into Options.Replies
-//	resuming_later     false         it runs the session as it is, once the time has come
+//   - finished: nothing, or the host appends a new request.
+//   - unfinished, and a message is needed: it appends one, such as Assessment.Suggestion.
+//   - unfinished otherwise: it runs the session as it is.
+//   - waiting_for_reply: it shows what past.State.Waiting() asks, and puts the answers
+//     into Options.Replies.
+//   - resuming_later: it runs the session as it is, once the time has come.
 //
 // No message is accepted while a call waits.
 //

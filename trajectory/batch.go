@@ -97,6 +97,9 @@ func (f *Fold) start(b CallStart) error {
 		f.own = stats.AccumulateRun(f.own, stats.RunStats{ToolCalls: 1})
 		f.addToolTime(c.Name, 0)
 	}
+	if c.Waiting() {
+		c.Child = c.Suspension.Child
+	}
 	c.Started, c.Imported, c.Reply = true, false, b.Reply
 	return nil
 }
@@ -113,10 +116,8 @@ func (f *Fold) suspend(b Suspend) error {
 	if !isEmpty(b.Children) {
 		c.Children = &b.Children
 	}
-	c.Child = nil // it is in what the tool saved
-	if child := f.runs[i]; child != nil {
-		child.before, child.paused = b.Children, child.Spent()
-	}
+	c.Child = nil // it is in the suspension
+	delete(f.runs, i)
 	if c.Started { // not one that waits for approval
 		f.addToolTime(c.Name, b.Duration)
 	}

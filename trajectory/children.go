@@ -22,10 +22,8 @@ type Child struct {
 // childFold builds a [Child].
 type childFold struct {
 	Fold
-	before stats.RunStats // what the call's child runs had spent when this one began, or last paused
-	paused stats.RunStats // what this one had spent by then
+	before stats.RunStats // what the call's child runs had spent when this fold began
 	end    *RunEnd
-	broken bool // its entries do not fit together: two runs at once, or a damaged record
 }
 
 // addChild takes an entry of a child run, or of a child's child: it counts towards
@@ -35,35 +33,43 @@ func (f *Fold) addChild(e Event) {
 	number, escaped, _ := strings.Cut(first, ".")
 	id := unescape.Replace(escaped)
 	for i := range f.batch {
-		c := &f.batch[i]
-		if !f.settled[i] && c.ID == id && strconv.Itoa(c.Turn) == number {
-			c.addChild(e.Body, below == "")
+		if c := &f.batch[i]; !f.settled[i] && c.ID == id && strconv.Itoa(c.Turn) == number {
 			f.follow(i, Event{e.At, below, e.Body})
 			return
 		}
 	}
 }
 
-// follow adds an entry to the fold of a call's child run. A call that starts a
-// second one has its own way of going on: only the latest is followed.
+// follow adds an entry to the fold of the call's child run. Entries that do not fit
+// together, of two runs at once or in a damaged record, show only what they spent:
+// nothing can be continued from them.
 func (f *Fold) follow(i int, e Event) {
+	c, child := &f.batch[i], f.runs[i]
 	start, starts := e.Body.(RunStart)
 	starts = starts && e.Agent == ""
-	child := f.runs[i]
 	switch {
 	case starts && !start.Continued:
 		child = &childFold{before: f.spentBelow(i)}
-	case child == nil && f.batch[i].Child != nil:
+		c.Agents++
+	case child == nil && c.Child != nil:
 		child = &childFold{before: f.spentBelow(i)}
-		child.Resume(f.batch[i].Child.Messages, f.batch[i].Child.State)
+		child.Resume(c.Child.Messages, c.Child.State)
 	case child == nil:
-		return // it began in no entry that is left
+		if sum, ok := addSpend(f.spentBelow(i), e.Body); ok {
+			c.Children = &sum
+		}
+		return
 	}
 	if f.runs == nil {
 		f.runs = make(map[int]*childFold)
 	}
 	f.runs[i] = child
-	child.broken = child.Add(e) != nil || child.broken
+	if child.Add(e) != nil {
+		sum := f.spentBelow(i)
+		c.Children, c.Child = &sum, nil
+		delete(f.runs, i)
+		return
+	}
 	if end, ends := e.Body.(RunEnd); ends && e.Agent == "" {
 		child.end = &end
 	} else if starts {
@@ -71,48 +77,30 @@ func (f *Fold) follow(i int, e Event) {
 	}
 }
 
-// open is an open call with how far its child run came. While a call waits, what it
-// goes on from is in its suspension.
+// open is an open call with how far its child run came.
 func (f *Fold) open(i int) OpenCall {
 	c := f.batch[i]
-	child := f.runs[i]
-	if child == nil {
-		return c
-	}
-	if spent := f.spentBelow(i); !isEmpty(spent) {
-		c.Children = &spent
-	}
-	if c.Child = nil; !child.broken && !c.Waiting() && len(child.messages) > 0 {
-		c.Child = &Child{child.Messages(), child.State(), child.end}
+	if child := f.runs[i]; child != nil {
+		c.Children, c.Child = nil, nil
+		if spent := f.spentBelow(i); !isEmpty(spent) {
+			c.Children = &spent
+		}
+		if len(child.messages) > 0 {
+			c.Child = &Child{child.Messages(), child.State(), child.end}
+		}
 	}
 	return c
 }
 
-// spentBelow is what a call's child runs have spent. Of runs that do not fit into one
-// fold it is what their single entries say.
+// spentBelow is what a call's child runs have spent.
 func (f *Fold) spentBelow(i int) (s stats.RunStats) {
-	if child := f.runs[i]; child != nil && !child.broken {
-		return stats.AccumulateRun(child.before, less(child.Spent(), child.paused))
+	if child := f.runs[i]; child != nil {
+		return stats.AccumulateRun(child.before, child.Spent())
 	}
 	if children := f.batch[i].Children; children != nil {
 		s = *children
 	}
 	return s
-}
-
-// addChild counts one entry of a child run, or of a child's child. It agrees with
-// what the child's own fold counts.
-func (c *OpenCall) addChild(body Body, child bool) {
-	if b, ok := body.(RunStart); ok && child && !b.Continued {
-		c.Agents++
-	}
-	var sum stats.RunStats
-	if c.Children != nil {
-		sum = *c.Children
-	}
-	if sum, ok := addSpend(sum, body); ok {
-		c.Children = &sum
-	}
 }
 
 // addSpend adds what one entry says was spent, if it says so.

@@ -123,7 +123,7 @@ var (
 				genStats.Draw(t, "children"), 2, genText.Draw(t, "stack"), genText.Draw(t, "full")}
 		}),
 		rapid.Custom(func(t *rapid.T) Body {
-			return Suspend{genCall.Draw(t, "call"), 3, Suspension{ForTime, genText.Draw(t, "why"), genTime.Draw(t, "until"), json.RawMessage(`{"a":["<",1.50]}`), true},
+			return Suspend{genCall.Draw(t, "call"), 3, Suspension{ForTime, genText.Draw(t, "why"), genTime.Draw(t, "until"), json.RawMessage(`{"a":["<",1.50]}`), &Child{turn.Transcript{genResult.Draw(t, "child's")}, State{Iterations: 2}, &RunEnd{turn.Done, "", "c"}}},
 				genDuration.Draw(t, "d"), genStats.Draw(t, "children"), 1}
 		}),
 		rapid.Custom(func(t *rapid.T) Body {
@@ -291,6 +291,9 @@ func fill(t *testing.T, v reflect.Value, name string) {
 		return
 	case json.RawMessage:
 		v.Set(reflect.ValueOf(json.RawMessage(`{"a":1}`)))
+		return
+	case []OpenCall: // which may hold a child of its own
+		v.Set(reflect.ValueOf([]OpenCall{{Call: turn.Call{ID: "a"}, Turn: 1}}))
 		return
 	}
 	switch v.Kind() {

@@ -33,8 +33,9 @@
 // be done with it: one that was never Started had no effects; one that is Imported
 // came with messages that no record accounts for, so nothing is known of it; one that
 // is Cut was made by a reply that ended at the output limit and must not run; one with
-// a [Suspension] waits. Forwards in it marks a call that waits for something inside
-// it, as a sub-agent does: every reply, a denial too, is handed on to the tool.
+// a [Suspension] waits. A [Child] in it is a sub-agent that waits: every reply, a
+// denial too, is handed on to the tool. A Child beside it is a sub-agent that was at
+// work when its process died.
 //
 // # The session file
 //

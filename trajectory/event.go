@@ -217,7 +217,7 @@ type Suspension struct {
 	Question string          `json:"question,omitempty"` // or, for a time, the reason
 	Until    time.Time       `json:"until,omitzero"`     // for a time
 	Saved    json.RawMessage `json:"saved,omitempty"`    // what the tool needs to go on
-	Forwards bool            `json:"forwards,omitempty"` // every reply, a denial too, is for the tool
+	Child    *Child          `json:"child,omitempty"`    // the child run that waits, for which every reply is, a denial too
 }
 
 // Reply is what ends a suspension.

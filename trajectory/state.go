@@ -82,7 +82,7 @@ type OpenCall struct {
 	Children *stats.RunStats `json:"children,omitempty"`
 	Agents   int             `json:"agents,omitempty"`
 	// Child is the child run that was at work when the process died, nil where the
-	// record holds none. A call that waits has it in its suspension.
+	// record does not tell of it. A call that waits has it in its suspension.
 	Child *Child `json:"child,omitempty"`
 }
 
