@@ -37,10 +37,7 @@ func Spend(s trajectory.State, model string) RunSpend {
 			children = stats.AccumulateRun(children, *c.Children)
 		}
 	}
-	return spendOf(s.Stats, children, model)
-}
-
-func spendOf(own, children stats.RunStats, model string) RunSpend {
+	own := s.Stats
 	r := RunSpend{
 		Requests:         own.Turns,
 		Tokens:           plus(own.InputTokens, own.OutputTokens),
@@ -67,33 +64,4 @@ func plus(a, b int64) int64 {
 		return math.MaxInt64
 	}
 	return a + b
-}
-
-// addSpend adds what one entry says was spent.
-func addSpend(s stats.RunStats, body trajectory.Body) stats.RunStats {
-	switch b := body.(type) {
-	case trajectory.Message:
-		if b.Turn != nil {
-			return addReply(s, b.Turn)
-		}
-	case trajectory.Spend:
-		return stats.AccumulateAuxiliarySpend(s, b.AuxiliarySpend)
-	case trajectory.Compact:
-		return addCompaction(s, b)
-	}
-	return s
-}
-
-func addReply(s stats.RunStats, t *trajectory.Turn) stats.RunStats {
-	if t.Auxiliary {
-		return stats.AccumulateAuxiliarySpend(s, stats.AuxiliarySpend{Usage: t.Usage, ModelTime: t.Timings.Generation})
-	}
-	return stats.AccumulateTurn(s, turn.ModelTurnResult{Usage: t.Usage, Timings: t.Timings})
-}
-
-func addCompaction(s stats.RunStats, b trajectory.Compact) stats.RunStats {
-	if b.Spend == (stats.AuxiliarySpend{}) {
-		return s // no model was asked
-	}
-	return stats.AccumulateAuxiliarySpend(s, b.Spend)
 }

@@ -1,13 +1,9 @@
 package progress
 
 import (
-	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/pawl-dev/pawl/stats"
 	"github.com/pawl-dev/pawl/trajectory"
-	"github.com/pawl-dev/pawl/turn"
 )
 
 // tally is the fold of a run's entries into counts. A call's start and end meet
@@ -23,9 +19,6 @@ type tally struct {
 	run       int            // counts run.start
 	filesHere int            // files of this run
 
-	own, children stats.RunStats
-	model         string
-
 	turn   turnFacts
 	closed turnFacts // the one before
 	recent recent
@@ -39,11 +32,8 @@ type callKey struct {
 	id   string
 }
 
-// delegated is what the child runs of one call have shown so far.
-type delegated struct {
-	started, said int // by their own entries, by the call's
-	spend         stats.RunStats
-}
+// delegated is how many child runs one call has: by their own entries, by the call's.
+type delegated struct{ started, said int }
 
 // add takes the next entry. It returns the turn that the entry ended, if it did,
 // which is good until the next.
@@ -67,10 +57,6 @@ func (t *tally) add(e *trajectory.Event) (closed *turnFacts) {
 			return nil
 		}
 		closed = t.closeTurn()
-		t.own = addReply(t.own, b.Turn)
-		if b.Turn.Model != "" {
-			t.model = b.Turn.Model
-		}
 		number := t.turn.number
 		if !b.Turn.Auxiliary {
 			number = max(number+1, b.Turn.Number)
@@ -80,15 +66,13 @@ func (t *tally) add(e *trajectory.Event) (closed *turnFacts) {
 		t.start(&b)
 	case trajectory.Suspend:
 		t.turn.waited = t.turn.waited || b.For == trajectory.ForTime
-		t.saysOfAgents(b.Turn, b.ID, b.Agents, b.Children)
+		t.saysOfAgents(b.Turn, b.ID, b.Agents)
 	case trajectory.CallEnd:
 		t.end(&b)
 	case trajectory.PlanChange:
 		done, all := b.Plan.Counts()
 		t.changes += max(done-t.counts.StepsDone, 0)
 		t.counts.StepsDone, t.counts.StepsTotal = done, all
-	case trajectory.Spend, trajectory.Compact:
-		t.own = addSpend(t.own, b)
 	}
 	return closed
 }
@@ -109,7 +93,7 @@ func (t *tally) start(b *trajectory.CallStart) {
 
 func (t *tally) end(b *trajectory.CallEnd) {
 	t.turn.number = max(t.turn.number, b.Turn)
-	t.saysOfAgents(b.Turn, b.ID, b.Agents, b.Children)
+	t.saysOfAgents(b.Turn, b.ID, b.Agents)
 	if b.Status != trajectory.OK && b.Status != trajectory.Failed {
 		// Such a call did not run, or nobody knows what became of it: it takes no
 		// start from a call of the same id that did.
@@ -211,7 +195,6 @@ func (t *tally) closeTurn() *turnFacts {
 	}
 	for name, d := range t.agents {
 		t.counts.Agents += max(d.started, d.said)
-		t.children = stats.AccumulateRun(t.children, d.spend)
 		delete(t.agents, name)
 	}
 	clear(t.starts)
@@ -265,69 +248,24 @@ func (t *tally) delegated(name string) *delegated {
 	return d
 }
 
-// addChild counts what a child run shows towards the call that started it, until
-// that call's own end says it. A child that was left behind by its call may go on
-// recording: what it spends then counts nowhere.
+// addChild counts a child run that begins.
 func (t *tally) addChild(e *trajectory.Event) {
-	first, _, deeper := strings.Cut(e.Agent, "/")
-	switch b := e.Body.(type) {
-	case trajectory.RunStart:
-		if deeper || b.Continued {
-			return
-		}
-		d := t.delegated(first)
-		if d.started++; d.started > d.said {
-			t.changes++
-		}
-	case trajectory.Message, trajectory.Spend, trajectory.Compact:
-		if t.isOpen(first) {
-			d := t.delegated(first)
-			d.spend = addSpend(d.spend, b)
-		}
+	b, ok := e.Body.(trajectory.RunStart)
+	if !ok || b.Continued || strings.Contains(e.Agent, "/") {
+		return
+	}
+	d := t.delegated(e.Agent)
+	if d.started++; d.started > d.said {
+		t.changes++
 	}
 }
 
-// isOpen reports whether the call whose child runs have that name has not ended.
-func (t *tally) isOpen(agent string) bool {
-	number, _, _ := strings.Cut(agent, ".")
-	if !t.turn.reply || number != strconv.Itoa(t.turn.number) {
-		return false
-	}
-	named := func(c turn.Call) bool { return trajectory.AgentName(t.turn.number, c.ID) == agent }
-	for key, end := range t.early {
-		if key.turn == t.turn.number && named(end.Call) {
-			return false
-		}
-	}
-	return !slices.ContainsFunc(t.turn.calls, func(c callFacts) bool { return named(c.Call) })
-}
-
-// saysOfAgents takes what a call itself says of its child runs, which goes before
-// what they show.
-func (t *tally) saysOfAgents(turn int, id string, agents int, spent stats.RunStats) {
-	spent.ToolTimeBreakdown = nil // adding it up is the only part that is not free
-	if len(t.agents) == 0 && agents == 0 && spendOf(stats.RunStats{}, spent, "") == (RunSpend{}) {
+// saysOfAgents takes how many child runs a call itself says that it had.
+func (t *tally) saysOfAgents(turn int, id string, agents int) {
+	if agents == 0 {
 		return
 	}
 	d := t.delegated(trajectory.AgentName(turn, id))
 	t.changes += max(agents-max(d.started, d.said), 0)
-	d.said, d.spend = max(d.said, agents), spent
-}
-
-// spend is what was spent so far, by open calls too.
-func (t *tally) spend() RunSpend {
-	children := t.children
-	for _, d := range t.agents {
-		children = stats.AccumulateRun(children, d.spend)
-	}
-	return spendOf(t.own, children, t.model)
-}
-
-// tokens is spend().all() without the rest.
-func (t *tally) tokens() int64 {
-	total := plus(plus(t.own.InputTokens, t.own.OutputTokens), plus(t.children.InputTokens, t.children.OutputTokens))
-	for _, d := range t.agents {
-		total = plus(total, plus(d.spend.InputTokens, d.spend.OutputTokens))
-	}
-	return total
+	d.said = max(d.said, agents)
 }

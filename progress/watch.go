@@ -57,6 +57,7 @@ type Watch struct {
 type watched struct {
 	tally     tally
 	detector  detector
+	ledger    ledger
 	before    RunProgress // when the run was last started
 	noticeAt  int64       // the next number of tokens to speak of; 0: none
 	changes   int         // of the tally, when something last changed,
@@ -134,6 +135,7 @@ func (w *Watch) record(e *trajectory.Event) (due string) {
 		}
 	}
 	w.detector.observe(&w.tally, e)
+	w.ledger.add(e)
 	if b, ok := e.Body.(trajectory.Message); ok && b.Turn != nil && e.Agent == "" {
 		w.told = w.told && w.repeats(w.detector.verdict())
 	}
@@ -142,7 +144,7 @@ func (w *Watch) record(e *trajectory.Event) (due string) {
 
 // raise makes the notice that the latest entry gives reason for.
 func (w *Watch) raise() string {
-	spent := w.tally.tokens()
+	spent := w.ledger.tokens
 	if w.tally.changes != w.changes {
 		w.changes, w.changedAt = w.tally.changes, spent
 	}
@@ -169,8 +171,8 @@ func (w *Watch) raise() string {
 
 func (w *Watch) text() string {
 	o := w.options
-	o.Unchanged = max(w.tally.tokens()-w.changedAt, 0)
-	return LongRunNotice(w.tally.spend(), w.tally.progress(), o)
+	o.Unchanged = max(w.ledger.tokens-w.changedAt, 0)
+	return LongRunNotice(w.ledger.spend(), w.tally.progress(), o)
 }
 
 func (w *Watch) say(text string) {
@@ -240,7 +242,7 @@ func (w *Watch) Progress() (sinceResume, sinceStart RunProgress) {
 func (w *Watch) Spend() RunSpend {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.tally.spend()
+	return w.ledger.spend()
 }
 
 // Notice is what there is to say of the run now, whatever it has spent. Before the
