@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -10,6 +12,8 @@ import (
 
 	"github.com/pawl-dev/pawl/loop"
 	"github.com/pawl-dev/pawl/resume"
+	"github.com/pawl-dev/pawl/trajectory"
+	"github.com/pawl-dev/pawl/turn"
 )
 
 func TestAMessageOutlivesTheProcessThatTookIt(t *testing.T) {
@@ -35,6 +39,22 @@ func TestAMessageOutlivesTheProcessThatTookIt(t *testing.T) {
 	require.Contains(t, end.Said, "You told me: A chair; A chair; Ring twice.")
 	require.Empty(t, end.Queued)
 	require.NoError(t, h.close())
+}
+
+// Somebody else may speak in the user's name: a budget's notice, a watch.
+func TestWhatElseTheModelIsToldDeliversNothing(t *testing.T) {
+	var m mailbox
+	for _, b := range []trajectory.Body{
+		trajectory.Custom{Name: posted, Data: []byte(`"A chair"`)},
+		trajectory.Custom{Name: "x.other.message", Data: []byte(`"A table"`)},
+		trajectory.Message{Message: turn.User("Half of the budget is spent.")},
+		trajectory.RunStart{Messages: turn.Transcript{turn.System("A chair")}},
+	} {
+		require.NoError(t, m.observe(trajectory.Event{Body: b}))
+	}
+	require.Equal(t, []string{"A chair"}, m.pending)
+	require.NoError(t, m.observe(trajectory.Event{Body: trajectory.Message{Message: turn.User("A chair")}}))
+	require.Empty(t, m.pending)
 }
 
 // Between the entry that takes a message and the run that it begins there is a moment
@@ -65,12 +85,14 @@ func TestAShutdownAndARestart(t *testing.T) {
 		require.NoError(t, err)
 	}
 	status, err := c.reply(ctx, "packing", "call_2", loop.Approve())
-	require.Equal(t, 409, status, err)
+	require.Equal(t, 409, status)
+	require.ErrorContains(t, err, errBusy.Error())
 	stopped, status, err := c.do(ctx, "DELETE", "stopped/run", nil)
 	require.NoError(t, err)
 	require.Equal(t, 200, status)
 	require.Contains(t, stopped.Because, errStopped.Error())
 	require.NoError(t, h.close())
+	require.Equal(t, map[string]string{"asked": "waiting_for_reply", "packing": "resuming_later", "stopped": "unfinished"}, standings(t, h))
 	status, err = c.reply(ctx, "asked", "call_1", loop.Answer("red"))
 	require.Equal(t, 503, status, err)
 	require.NoError(t, c.say(ctx, "packing", "Wrap it"), "what is taken now is for the next server")
@@ -78,21 +100,34 @@ func TestAShutdownAndARestart(t *testing.T) {
 	c, h = serveIn(t, dir, "")
 	_, err = c.until(ctx, "packing", asks(price))
 	require.NoError(t, err)
-	list, err := h.list()
-	require.NoError(t, err)
-	found := map[string]string{}
-	for _, s := range list {
-		found[s.ID] = s.Status
-	}
-	require.Equal(t, map[string]string{"asked": "waiting_for_reply", "packing": "waiting_for_reply", "stopped": "unfinished"}, found)
+	require.Equal(t, map[string]string{"asked": "waiting_for_reply", "packing": "waiting_for_reply", "stopped": "unfinished"}, standings(t, h))
 	require.NoError(t, c.say(ctx, "stopped", "Go on"))
 	_, err = c.until(ctx, "stopped", asks(price))
 	require.NoError(t, err)
 	require.NoError(t, h.close())
 }
 
-// A finished session and one whose file is no session keep no other from its work.
-func TestTheListNamesWhatCannotBeRead(t *testing.T) {
+func standings(t *testing.T, h *host) map[string]string {
+	t.Helper()
+	list, err := h.list()
+	require.NoError(t, err)
+	found := map[string]string{}
+	for _, s := range list {
+		found[s.ID] = s.Status
+	}
+	return found
+}
+
+// Who stopped the run meant what was said until then.
+func TestAMessageToARunThatIsBeingStopped(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errStopped)
+	s := session{run: &work{ctx: ctx}}
+	require.ErrorIs(t, s.post("Go on"), errBusy)
+}
+
+// What is no session is named, and not written to.
+func TestAFileThatIsNoSession(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "notes.jsonl"), []byte("shopping list\n"), 0o600))
 	c, h := serveIn(t, dir, "")
@@ -117,4 +152,16 @@ func TestOneServerADirectory(t *testing.T) {
 	require.NoError(t, h.close())
 	_, h = serveIn(t, dir, "")
 	require.NoError(t, h.close())
+}
+
+// A run that is stopped behind its first entry leaves the call waiting, so that entry
+// must not be taken for the reply.
+func TestAReplyIsTakenWhenItIsInTheFile(t *testing.T) {
+	w := work{writer: trajectory.NewWriter(io.Discard, trajectory.Header{}, trajectory.Tail{}), taken: make(chan error, 2)}
+	record := w.recorder(map[string]loop.Reply{"a": loop.Answer("blue")})
+	require.NoError(t, record(trajectory.Event{Body: trajectory.RunStart{}}))
+	require.NoError(t, record(trajectory.Event{Body: trajectory.CallStart{Call: turn.Call{ID: "b"}}}))
+	require.Empty(t, w.taken)
+	require.NoError(t, record(trajectory.Event{Body: trajectory.CallEnd{Call: turn.Call{ID: "a"}, Message: turn.ToolResult("a", "blue")}}))
+	require.Len(t, w.taken, 1)
 }
