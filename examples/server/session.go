@@ -14,7 +14,6 @@ import (
 	"github.com/pawl-dev/pawl/loop"
 	"github.com/pawl-dev/pawl/resume"
 	"github.com/pawl-dev/pawl/trajectory"
-	"github.com/pawl-dev/pawl/turn"
 )
 
 var (
@@ -118,9 +117,7 @@ func (w *work) due() (wait time.Duration, ok bool) {
 	case len(w.mailbox.pending) > 0:
 		return 0, true
 	case a.LooksUnfinished:
-		// A run over a plain reply would be done at once: that needs a message.
-		last := w.past.Messages[len(w.past.Messages)-1]
-		return 0, last.OfAssistant == nil || turn.CountCalls(last) > 0
+		return 0, !w.past.NeedsMessage()
 	}
 	return 0, false
 }
