@@ -68,7 +68,7 @@ func (s *session) post(text string) error {
 	defer s.mu.Unlock()
 	if s.run != nil {
 		if context.Cause(s.run.ctx) == errStopped {
-			return errBusy // a message from before the stop waits for the next one; this is the next one
+			return errBusy // what is said after a stop sets the session going again, and this run no longer can
 		}
 		return s.run.post(text) // the run finds it in its inbox, or is followed by another
 	}
