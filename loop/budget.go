@@ -38,10 +38,16 @@ type BudgetError struct {
 	Limit string // "tokens", "tool calls" or "cost"
 	Value string // what was spent, as a person reads it
 	Bound string // what was allowed
+	// Unpriced is how many model calls had no price, where that is why a budget of
+	// cost cannot be kept.
+	Unpriced int64
 }
 
-// Error says what was spent of what was allowed.
+// Error says what was spent of what was allowed, or why nobody knows.
 func (e *BudgetError) Error() string {
+	if e.Unpriced > 0 {
+		return fmt.Sprintf("the budget of %s %s cannot be kept: of the model calls so far, %d had no price", e.Bound, e.Limit, e.Unpriced)
+	}
 	return fmt.Sprintf("the budget is spent: %s of %s %s", e.Value, e.Bound, e.Limit)
 }
 
@@ -82,8 +88,12 @@ type usedLimit struct {
 // spent is the first limit that is reached, nil when none is.
 func (b Budget) spent(s stats.RunStats) *BudgetError {
 	for _, u := range b.used(s) {
-		if u.value >= u.bound {
-			return &BudgetError{u.name, u.said, u.of}
+		switch {
+		case u.value < u.bound:
+		case u.name == "cost" && s.Cost < b.Cost:
+			return &BudgetError{u.name, s.Cost.String(), u.of, s.Unpriced}
+		default:
+			return &BudgetError{Limit: u.name, Value: u.said, Bound: u.of}
 		}
 	}
 	return nil

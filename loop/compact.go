@@ -18,8 +18,9 @@ import (
 // Beside an error, or in a compaction that cannot be used, the Spend counts all
 // the same, and the reason is recorded as [trajectory.Compact.Failed]. Before a
 // turn the run goes on regardless; after three failures in a row it is asked again
-// only when the transcript no longer fits. It must return soon after ctx is done,
-// and bound itself what it waits for.
+// only when the transcript no longer fits. An [*InvalidError] ends the run: it says
+// that the CompactFn was set up in a way that can never work. It must return soon
+// after ctx is done, and bound itself what it waits for.
 type CompactFn func(ctx context.Context, in Compacting) (Compaction, error)
 
 // Compacting is what a [CompactFn] decides from.
@@ -53,7 +54,10 @@ func (r *run) compactBefore() *ending {
 		return nil
 	}
 	_, err := r.compact(Compacting{})
+	var invalid *InvalidError
 	switch {
+	case errors.As(err, &invalid):
+		return failed(err)
 	case r.ctx.Err() != nil || r.recorderErr != nil:
 		return r.stopping()
 	case err != nil:

@@ -221,7 +221,7 @@ func TestCompactionThatIsNotRecorded(t *testing.T) {
 			return c, nil
 		},
 	})
-	require.Equal(t, loop.Recorder, loop.ClassifyRunFailure(err))
+	require.Equal(t, loop.FailureRecorder, loop.ClassifyRunFailure(err))
 	require.Equal(t, bytesOf(t, history), bytesOf(t, res.Messages))
 	require.Equal(t, 2, res.Recorded)
 	require.EqualValues(t, 9, res.Stats.InputTokens)
@@ -244,4 +244,23 @@ func TestAddedAfterACompaction(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.Equal(t, bytesOf(t, turn.Transcript{turn.User("short"), turn.ReplayForm(turn.Assistant("Done."))}), bytesOf(t, res.Added))
+}
+
+// A compactor that can never work is an invalid option, and the run says so before
+// it asks the model.
+func TestCompactorWithoutWhatItNeeds(t *testing.T) {
+	for want, compact := range map[string]loop.CompactFn{
+		"loop: Compact: Prune: Window is required":               loop.Prune(loop.PruneOptions{}),
+		"loop: Compact: Summarise: Turn and Window are required": loop.Summarise(loop.SummaryOptions{Window: 100}),
+	} {
+		var types []string
+		model := turntest.NewScript(turntest.Say("Hello."))
+		res, err := loop.RunToolLoop(t.Context(), turn.Transcript{turn.User("Go.")}, loop.Options{Turn: model.Turn, Compact: compact,
+			Record: func(e trajectory.Event) error { types = append(types, e.Body.Type()); return nil }})
+		require.EqualError(t, err, want)
+		require.Equal(t, loop.FailureInvalid, loop.ClassifyRunFailure(err))
+		require.Equal(t, []string{"run.start", "compact", "run.end"}, types)
+		require.Equal(t, 1, model.Left())
+		require.Len(t, res.Messages, 1)
+	}
 }

@@ -296,7 +296,7 @@ func (p *player) checkEntries(res loop.Result, err error, past, runs int) error 
 		return fmt.Errorf("%d tools ran, %d calls were recorded as started", n, starts)
 	}
 	if p.failed {
-		if ends != 0 || loop.ClassifyRunFailure(err) != loop.Recorder {
+		if ends != 0 || loop.ClassifyRunFailure(err) != loop.FailureRecorder {
 			return fmt.Errorf("%d ends are recorded after the recorder failed with %v", ends, err)
 		}
 		return nil
@@ -329,11 +329,11 @@ func checkOutcome(res loop.Result, err error) error {
 	failure := loop.ClassifyRunFailure(err)
 	switch res.StopReason {
 	case "":
-		if err == nil || failure == loop.TimedOut {
+		if err == nil || failure == loop.FailureTimedOut {
 			return fmt.Errorf("no reason, and the error is %v", err)
 		}
 	case turn.Deadline:
-		if failure != loop.TimedOut || res.Cause == nil {
+		if failure != loop.FailureTimedOut || res.Cause == nil {
 			return fmt.Errorf("deadline, and the error is %v", err)
 		}
 	case turn.Aborted:

@@ -87,12 +87,12 @@ func (e *fatalError) Unwrap() error { return e.err }
 type Failure string
 
 const (
-	TimedOut  Failure = "timed_out" // the run's own deadline, and nothing else
-	Cancelled Failure = "cancelled"
-	Model     Failure = "model"
-	ToolFault Failure = "tool"
-	Recorder  Failure = "recorder"
-	Invalid   Failure = "invalid"
+	FailureTimedOut  Failure = "timed_out" // the run's own deadline, and nothing else
+	FailureCancelled Failure = "cancelled" // somebody asked for it, or a budget
+	FailureModel     Failure = "model"
+	FailureTool      Failure = "tool"
+	FailureRecorder  Failure = "recorder"
+	FailureInvalid   Failure = "invalid"
 )
 
 // ClassifyRunFailure maps an error of [RunToolLoop], or a Result's Cause, onto one
@@ -108,7 +108,7 @@ func ClassifyRunFailure(err error) Failure {
 	if class := classOf(err); class != "" {
 		return class
 	}
-	return Cancelled
+	return FailureCancelled
 }
 
 // classOf is the class of the outermost error that has one. What that one wraps may
@@ -116,15 +116,15 @@ func ClassifyRunFailure(err error) Failure {
 func classOf(err error) Failure {
 	switch err.(type) {
 	case *RecorderError:
-		return Recorder
+		return FailureRecorder
 	case *RunTimeoutError:
-		return TimedOut
+		return FailureTimedOut
 	case *InvalidError:
-		return Invalid
+		return FailureInvalid
 	case *ToolError:
-		return ToolFault
+		return FailureTool
 	case *ModelError:
-		return Model
+		return FailureModel
 	}
 	class := Failure("")
 	switch e := err.(type) {
@@ -134,7 +134,7 @@ func classOf(err error) Failure {
 		}
 	case interface{ Unwrap() []error }:
 		for _, inner := range e.Unwrap() {
-			if c := classOf(inner); class == "" || c == Recorder {
+			if c := classOf(inner); class == "" || c == FailureRecorder {
 				class = c
 			}
 		}

@@ -23,26 +23,26 @@ func TestClassifyRunFailure(t *testing.T) {
 		want loop.Failure
 	}{
 		{nil, ""},
-		{context.Canceled, loop.Cancelled},
-		{context.DeadlineExceeded, loop.Cancelled}, // not the run's own
-		{errors.New("the user pressed stop"), loop.Cancelled},
-		{&loop.RunTimeoutError{}, loop.TimedOut},
-		{fmt.Errorf("in a host: %w", &loop.RunTimeoutError{}), loop.TimedOut},
-		{&loop.ModelError{Err: context.DeadlineExceeded}, loop.Model},
-		{&loop.ModelError{Err: fs.ErrNotExist}, loop.Model},
-		{&loop.ToolError{Tool: "db", Err: context.Canceled}, loop.ToolFault},
-		{&loop.RecorderError{Entry: "message", Err: fs.ErrClosed}, loop.Recorder},
-		{&loop.InvalidError{Field: "Turn", Err: errors.New("no")}, loop.Invalid},
-		{errors.Join(&loop.RunTimeoutError{}, &loop.RecorderError{}), loop.Recorder},
-		{fmt.Errorf("%w; %w", &loop.ModelError{Err: fs.ErrClosed}, &loop.RecorderError{}), loop.Recorder},
-		{errors.Join(fs.ErrClosed, &loop.ToolError{Err: fs.ErrClosed}), loop.ToolFault},
+		{context.Canceled, loop.FailureCancelled},
+		{context.DeadlineExceeded, loop.FailureCancelled}, // not the run's own
+		{errors.New("the user pressed stop"), loop.FailureCancelled},
+		{&loop.RunTimeoutError{}, loop.FailureTimedOut},
+		{fmt.Errorf("in a host: %w", &loop.RunTimeoutError{}), loop.FailureTimedOut},
+		{&loop.ModelError{Err: context.DeadlineExceeded}, loop.FailureModel},
+		{&loop.ModelError{Err: fs.ErrNotExist}, loop.FailureModel},
+		{&loop.ToolError{Tool: "db", Err: context.Canceled}, loop.FailureTool},
+		{&loop.RecorderError{Entry: "message", Err: fs.ErrClosed}, loop.FailureRecorder},
+		{&loop.InvalidError{Field: "Turn", Err: errors.New("no")}, loop.FailureInvalid},
+		{errors.Join(&loop.RunTimeoutError{}, &loop.RecorderError{}), loop.FailureRecorder},
+		{fmt.Errorf("%w; %w", &loop.ModelError{Err: fs.ErrClosed}, &loop.RecorderError{}), loop.FailureRecorder},
+		{errors.Join(fs.ErrClosed, &loop.ToolError{Err: fs.ErrClosed}), loop.FailureTool},
 		// what another run came to is not this run's failure
-		{&loop.ModelError{Err: fmt.Errorf("the router: %w", &loop.RunTimeoutError{})}, loop.Model},
-		{&loop.ModelError{Err: &loop.RecorderError{}}, loop.Model},
-		{&loop.ToolError{Err: &loop.RunTimeoutError{}}, loop.ToolFault},
-		{fmt.Errorf("a host: %w", &loop.ToolError{Err: &loop.ModelError{Err: fs.ErrClosed}}), loop.ToolFault},
-		{&loop.ToolError{Err: &loop.InvalidError{Field: "messages", Err: errors.New("no")}}, loop.ToolFault},
-		{fmt.Errorf("no class: %w", error(nil)), loop.Cancelled},
+		{&loop.ModelError{Err: fmt.Errorf("the router: %w", &loop.RunTimeoutError{})}, loop.FailureModel},
+		{&loop.ModelError{Err: &loop.RecorderError{}}, loop.FailureModel},
+		{&loop.ToolError{Err: &loop.RunTimeoutError{}}, loop.FailureTool},
+		{fmt.Errorf("a host: %w", &loop.ToolError{Err: &loop.ModelError{Err: fs.ErrClosed}}), loop.FailureTool},
+		{&loop.ToolError{Err: &loop.InvalidError{Field: "messages", Err: errors.New("no")}}, loop.FailureTool},
+		{fmt.Errorf("no class: %w", error(nil)), loop.FailureCancelled},
 	} {
 		require.Equal(t, c.want, loop.ClassifyRunFailure(c.err), "%v", c.err)
 	}
@@ -86,18 +86,18 @@ func TestHowRunsEnd(t *testing.T) {
 			ctx: func(ctx context.Context) (context.Context, context.CancelFunc) {
 				return context.WithTimeout(ctx, time.Minute)
 			},
-			failure: loop.Model, is: context.DeadlineExceeded, ends: "model",
+			failure: loop.FailureModel, is: context.DeadlineExceeded, ends: "model",
 		},
 		"a model that says cancelled while the run is not": {
-			o: loop.Options{Turn: failing(context.Canceled)}, failure: loop.Model, is: context.Canceled, ends: "model",
+			o: loop.Options{Turn: failing(context.Canceled)}, failure: loop.FailureModel, is: context.Canceled, ends: "model",
 		},
 		"a fatal tool": {
 			o:       loop.Options{Turn: turntest.NewScript(call).Turn, Tools: []loop.Tool{tool(loop.Fatal(fmt.Errorf("opening: %w", fs.ErrNotExist)))}},
-			failure: loop.ToolFault, is: fs.ErrNotExist, ends: "tool",
+			failure: loop.FailureTool, is: fs.ErrNotExist, ends: "tool",
 		},
 		"a fatal tool, wrapped": {
 			o:       loop.Options{Turn: turntest.NewScript(call).Turn, Tools: []loop.Tool{tool(fmt.Errorf("in a tool: %w", loop.Fatal(fs.ErrNotExist)))}},
-			failure: loop.ToolFault, is: fs.ErrNotExist, ends: "tool",
+			failure: loop.FailureTool, is: fs.ErrNotExist, ends: "tool",
 		},
 		"cancelled": {
 			ctx: func(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -131,14 +131,14 @@ func TestHowRunsEnd(t *testing.T) {
 				return context.WithTimeout(ctx, time.Millisecond)
 			},
 			o:      loop.Options{Turn: turntest.NewScript(call).Turn, Tools: []loop.Tool{tool(nil)}},
-			reason: turn.Deadline, failure: loop.TimedOut, is: context.DeadlineExceeded, cause: context.DeadlineExceeded, ends: "timed_out",
+			reason: turn.Deadline, failure: loop.FailureTimedOut, is: context.DeadlineExceeded, cause: context.DeadlineExceeded, ends: "timed_out",
 		},
 		"out of time, for a cause": {
 			ctx: func(ctx context.Context) (context.Context, context.CancelFunc) {
 				return context.WithTimeoutCause(ctx, time.Millisecond, pressed)
 			},
 			o:      loop.Options{Turn: turntest.NewScript(call).Turn, Tools: []loop.Tool{tool(nil)}},
-			reason: turn.Deadline, failure: loop.TimedOut, is: context.DeadlineExceeded, cause: pressed, ends: "timed_out",
+			reason: turn.Deadline, failure: loop.FailureTimedOut, is: context.DeadlineExceeded, cause: pressed, ends: "timed_out",
 		},
 		"stopped by the host": {
 			o:      loop.Options{Turn: turntest.NewScript().Turn, ShouldStop: func(trajectory.State) error { return pressed }},
@@ -147,11 +147,11 @@ func TestHowRunsEnd(t *testing.T) {
 		"a batch that fails": {
 			o: loop.Options{Turn: turntest.NewScript(call).Turn, Tools: []loop.Tool{tool(nil)},
 				Batch: func(context.Context, []loop.Call) ([]loop.Outcome, error) { return nil, fs.ErrClosed }},
-			failure: loop.ToolFault, is: fs.ErrClosed, ends: "tool",
+			failure: loop.FailureTool, is: fs.ErrClosed, ends: "tool",
 		},
 		"a hook's message that cannot be": {
 			o:       loop.Options{Turn: turntest.NewScript().Turn, Inbox: func() []turn.TranscriptMessage { return []turn.TranscriptMessage{turn.ToolResult("x", "")} }},
-			failure: loop.Invalid, ends: "invalid",
+			failure: loop.FailureInvalid, ends: "invalid",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -179,7 +179,7 @@ func TestHowRunsEnd(t *testing.T) {
 				require.Equal(t, c.ends, end.Failure)
 				require.Equal(t, c.reason, end.Reason)
 				if c.reason == turn.Deadline && c.cause == context.DeadlineExceeded {
-					require.Equal(t, loop.TimedOut, loop.ClassifyRunFailure(res.Cause))
+					require.Equal(t, loop.FailureTimedOut, loop.ClassifyRunFailure(res.Cause))
 				}
 			})
 		})

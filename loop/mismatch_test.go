@@ -72,7 +72,7 @@ func TestTotalsBegunAnew(t *testing.T) {
 
 	o.Record = func(trajectory.Event) error { return errors.New("disk full") }
 	res, err = loop.RunToolLoop(t.Context(), openCall(arguments), o)
-	require.Equal(t, loop.Recorder, loop.ClassifyRunFailure(err))
+	require.Equal(t, loop.FailureRecorder, loop.ClassifyRunFailure(err))
 	require.Len(t, turn.OpenCalls(res.Messages), 1, "no turn was made, so nothing is answered")
 }
 
@@ -92,10 +92,10 @@ func TestBatchThatCannotCount(t *testing.T) {
 			Batch: func(context.Context, []loop.Call) ([]loop.Outcome, error) { return outs, nil },
 		})
 		require.EqualError(t, err, want)
-		require.Equal(t, loop.ToolFault, loop.ClassifyRunFailure(err))
+		require.Equal(t, loop.FailureTool, loop.ClassifyRunFailure(err))
 		require.Empty(t, turn.OpenCalls(res.Messages))
 		for _, m := range res.Messages[2:] {
-			require.Contains(t, turn.Text(m), "Its effects are unknown")
+			require.Contains(t, turn.Text(m), "The run was stopped while this call was running.")
 		}
 	}
 }

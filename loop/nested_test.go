@@ -161,7 +161,7 @@ func TestChildsFatalErrorHandedOn(t *testing.T) {
 		}}}}
 	res, err := loop.RunToolLoop(t.Context(), []turn.TranscriptMessage{turn.User("Go.")}, outer)
 	require.ErrorIs(t, err, gone)
-	require.Equal(t, loop.ToolFault, loop.ClassifyRunFailure(err))
+	require.Equal(t, loop.FailureTool, loop.ClassifyRunFailure(err))
 	require.EqualValues(t, 1, res.Children.ToolCalls)
 	require.Empty(t, turn.OpenCalls(res.Messages))
 }

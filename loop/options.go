@@ -77,9 +77,9 @@ type Options struct {
 	OnTurnWouldEnd func(trajectory.State, turn.ModelTurnResult) []turn.TranscriptMessage
 	// Inbox hands over messages that arrived while the run was at work, such as a
 	// user's correction. It is asked before each model turn, and before a reply
-	// ends the run where another turn is possible; what it returned and the run could
-	// not deliver comes back as Result.Undelivered. A run over a transcript that ends
-	// in a plain reply is done at once and does not ask it: append the message there.
+	// ends the run where another turn is possible, also the reply in which the given
+	// transcript ends; what it returned and the run could not deliver comes back as
+	// Result.Undelivered.
 	Inbox func() []turn.TranscriptMessage
 
 	// Compact makes room in the transcript; see [Summarise] and [Prune].

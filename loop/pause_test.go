@@ -222,7 +222,7 @@ func TestTheSameApprovalAtTheSameMoment(t *testing.T) {
 	_, err := loop.RunToolLoop(t.Context(), d.res.Messages, d.o)
 	require.NoError(t, err)
 	res, err := loop.RunToolLoop(t.Context(), d.res.Messages, d.o)
-	require.Equal(t, loop.Recorder, loop.ClassifyRunFailure(err))
+	require.Equal(t, loop.FailureRecorder, loop.ClassifyRunFailure(err))
 	require.Equal(t, 1, ran)
 	require.Len(t, res.Waiting(), 1, "this one has changed nothing")
 }

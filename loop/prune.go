@@ -32,7 +32,7 @@ func Prune(o PruneOptions) CompactFn {
 	}
 	return func(_ context.Context, in Compacting) (Compaction, error) {
 		if o.Window <= 0 {
-			return Compaction{}, errors.New("prune: Window is required")
+			return Compaction{}, &InvalidError{"Compact", errors.New("Prune: Window is required")}
 		}
 		if !in.Overflow && float64(tokensOf(in)) < o.At*float64(o.Window) {
 			return Compaction{}, nil

@@ -138,8 +138,9 @@ func (r *run) turns() *ending {
 	}
 }
 
-// answered ends a run over a transcript that ends in a plain reply: there is
-// nothing to ask the model, so resuming a finished run is harmless. A last word
+// answered ends a run over a transcript that ends in a plain reply: unless a message
+// has come in there is nothing to ask the model, so resuming a finished run is
+// harmless. A last word
 // at a limit is no such reply: the work may go on. Nor does one end the run where
 // the process died before anybody was asked whether it does.
 func (r *run) answered() *ending {
@@ -155,6 +156,9 @@ func (r *run) answered() *ending {
 	case !r.o.From.Ended && r.o.From.Stats.Turns > 0 && len(r.begin) == 0:
 		r.res.Last = replyOf(last, r.o.From.LastUsage)
 		return r.wouldEnd()
+	}
+	if messages := r.inbox(); len(messages) > 0 {
+		return r.deliver("Inbox", messages)
 	}
 	return &ending{reason: turn.Done}
 }

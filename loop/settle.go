@@ -99,7 +99,11 @@ func (r *run) refuse(d *decision) {
 	switch {
 	case d.open.Waiting():
 	case d.open.Started:
-		_ = r.end(d, &Outcome{Status: trajectory.Unknown}, textUnknown)
+		text := textUnknown
+		if t := r.tool(d.open.Name); t != nil && t.ReplaySafe {
+			text = textUnknownSafe
+		}
+		_ = r.end(d, &Outcome{Status: trajectory.Unknown}, text)
 	default:
 		_ = r.end(d, &Outcome{Status: trajectory.NotStarted}, textNotStarted)
 	}
@@ -124,7 +128,7 @@ func (r *run) ran(d *decision, o *Outcome) error {
 	if o.Status == "" {
 		o.Status = trajectory.CutOff
 	}
-	return r.end(d, o, resultText(o))
+	return r.end(d, o, resultText(o, d.tool.ReplaySafe))
 }
 
 // effects records what a call gave beside its text. Of two plans in one batch the

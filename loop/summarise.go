@@ -9,7 +9,6 @@ import (
 
 	"github.com/pawl-dev/pawl/plan"
 	"github.com/pawl-dev/pawl/stats"
-	"github.com/pawl-dev/pawl/trajectory"
 	"github.com/pawl-dev/pawl/turn"
 )
 
@@ -80,7 +79,7 @@ func Summarise(o SummaryOptions) CompactFn {
 	}
 	return func(ctx context.Context, in Compacting) (Compaction, error) {
 		if o.Turn == nil || o.Window <= 0 {
-			return Compaction{}, errors.New("summarise: Turn and Window are required")
+			return Compaction{}, &InvalidError{"Compact", errors.New("Summarise: Turn and Window are required")}
 		}
 		if !in.Overflow && float64(tokensOf(in)) < o.At*float64(o.Window) {
 			return Compaction{}, nil
@@ -222,7 +221,7 @@ func (o SummaryOptions) summary(ctx context.Context, messages turn.Transcript) (
 	}
 	text := strings.TrimSpace(turn.Text(turn.ReplayForm(reply.Message)))
 	switch {
-	case reply.Finish == trajectory.FinishLength:
+	case turn.IsCut(reply.Finish):
 		return "", spend, errors.New("summarising: the summary was cut off at the output limit")
 	case text == "":
 		return "", spend, errors.New("summarising: the summary is empty")

@@ -11,10 +11,12 @@ import (
 // These texts tell the model what became of a call. They say whether it had
 // effects, since that decides what a model may safely do next.
 const (
-	textNotStarted = "This call was not started: the run was stopped first. It had no effects."
-	textCutOff     = "The run was stopped while this call was running. Its effects are unknown: check before repeating it."
-	textUnknown    = "The run was interrupted and the outcome of this call is unknown. It may have had effects: check before repeating it."
-	textCutReply   = "This call did not run: the reply that made it was cut off at the output limit. Send it again, in smaller pieces if it is long."
+	textNotStarted  = "This call was not started: the run was stopped first. It had no effects."
+	textCutOff      = "The run was stopped while this call was running. Its effects are unknown: check before repeating it."
+	textUnknown     = "The run was interrupted and the outcome of this call is unknown. It may have had effects: check before repeating it."
+	textCutOffSafe  = "The run was stopped while this call was running. Repeating it does no harm."
+	textUnknownSafe = "The run was interrupted and the outcome of this call is unknown. Repeating it does no harm."
+	textCutReply    = "This call did not run: the reply that made it was cut off at the output limit. Send it again, in smaller pieces if it is long."
 	// A call that was suspended or cut off may go on in a run with other tools than
 	// the one that began it.
 	textBegan    = "This call had begun earlier and cannot go on; what it did before that stands. "
@@ -77,17 +79,22 @@ func textDenied(started bool, why string) string {
 	return text + "." + after + " The reason: " + why
 }
 
-// resultText is what the model reads of a call that ran.
-func resultText(o *Outcome) string {
+// resultText is what the model reads of a call that ran; safe says that a repeat of
+// it does no harm.
+func resultText(o *Outcome, safe bool) string {
+	cutOff := textCutOff
+	if safe {
+		cutOff = textCutOffSafe
+	}
 	switch {
 	case o.Status == trajectory.OK:
 		return o.Text
 	case o.Status == trajectory.CutOff && o.Abandoned:
-		return textCutOff + " It did not stop when it was told to, and may still be running."
+		return cutOff + " It did not stop when it was told to, and may still be running."
 	case o.Status == trajectory.CutOff && o.Error == "":
-		return withOutput(textCutOff, o.Text)
+		return withOutput(cutOff, o.Text)
 	case o.Status == trajectory.CutOff:
-		return withOutput(textCutOff+" It said: "+o.Error, o.Text)
+		return withOutput(cutOff+" It said: "+o.Error, o.Text)
 	}
 	return withOutput("Error: "+o.Error, o.Text)
 }

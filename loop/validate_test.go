@@ -110,7 +110,7 @@ func TestOptionsAreCheckedFirst(t *testing.T) {
 			var invalid *loop.InvalidError
 			require.ErrorAs(t, err, &invalid)
 			require.ErrorContains(t, err, "loop: "+want)
-			require.Equal(t, loop.Invalid, loop.ClassifyRunFailure(err))
+			require.Equal(t, loop.FailureInvalid, loop.ClassifyRunFailure(err))
 			require.Equal(t, messages, []turn.TranscriptMessage(res.Messages), "the whole result, as far as it came")
 			require.Equal(t, o.From, res.State)
 			require.Empty(t, res.StopReason)

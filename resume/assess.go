@@ -197,7 +197,7 @@ func unsure(p PastSession) []string {
 	}
 	if p.Unsure == nil { // put together by hand
 		for _, c := range p.State.Open {
-			if c.Started && !c.Waiting() || c.Imported {
+			if c.Started && !c.Waiting() && c.Child == nil || c.Imported {
 				add(c.Name)
 			}
 		}
@@ -304,10 +304,10 @@ func noReply(p PastSession) string {
 		return ""
 	}
 	if t := p.LastTurn; t != nil {
-		switch t.Finish {
-		case trajectory.FinishLength:
+		switch {
+		case turn.IsCut(t.Finish):
 			return "The last reply was cut off at the output limit."
-		case "content_filter":
+		case t.Finish == "content_filter":
 			return "The last reply was stopped by a content filter."
 		}
 	}

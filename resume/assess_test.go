@@ -401,3 +401,32 @@ func FuzzAssess(f *testing.F) {
 		require.Equal(t, u, Assess(p), "assessing changes nothing")
 	})
 }
+
+// A sub-agent that was at work goes on by itself, so there is nothing to check first.
+func TestAssessOfASubAgentAtWork(t *testing.T) {
+	scout := turn.Call{ID: "a", Name: "scout", Arguments: `{"task":"look"}`}
+	var file bytes.Buffer
+	w := trajectory.NewWriter(&file, trajectory.Header{}, trajectory.Tail{})
+	for _, e := range []trajectory.Event{
+		{Body: trajectory.RunStart{Messages: turn.Transcript{turn.User("Find it.")}}},
+		{Body: trajectory.Message{Message: turn.ReplayForm(turn.Assistant("", scout)), Turn: &trajectory.Turn{}}},
+		{Body: trajectory.CallStart{Call: scout, Turn: 1}},
+		{Agent: "1.a", Body: trajectory.RunStart{Messages: turn.Transcript{turn.User("look")}}},
+	} {
+		before, err := Read(bytes.NewReader(file.Bytes()), nil)
+		require.NoError(t, err)
+		if len(before.State.Open) > 0 && before.State.Open[0].Started {
+			require.Contains(t, Assess(before).Because, "what it did is unknown", "it may have begun without a record")
+		}
+		require.NoError(t, w.Append(e))
+	}
+	past, err := Read(bytes.NewReader(file.Bytes()), nil)
+	require.NoError(t, err)
+	byHand := PastSession{Messages: past.Messages, State: past.State}
+	for _, p := range []PastSession{past, byHand} {
+		u := Assess(p)
+		require.Equal(t, StoppedShort, u.Verdict)
+		require.Equal(t, "The model called `scout`, which had no result yet.", u.Because)
+		require.Equal(t, "Carry on where you left off.", u.Suggestion)
+	}
+}

@@ -90,7 +90,7 @@ func ExamplePastSession_NeedsMessage() {
 	done := append(asked[:2:2], turn.ToolResult("a", "removed"), turn.ReplayForm(turn.Assistant("It is clean.")))
 
 	fmt.Println(what(resume.PastSession{Messages: done}))
-	fmt.Println(what(resume.PastSession{Messages: done, LastTurn: &trajectory.Turn{Finish: trajectory.FinishLength}}))
+	fmt.Println(what(resume.PastSession{Messages: done, LastTurn: &trajectory.Turn{Finish: turn.FinishLength}}))
 	fmt.Println(what(resume.PastSession{Messages: done[:3]}))
 	fmt.Println(what(resume.PastSession{Messages: asked, State: trajectory.State{Open: []trajectory.OpenCall{waits}}}))
 	// Output:

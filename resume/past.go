@@ -311,7 +311,7 @@ func (t *tracker) finish() {
 	p := t.past
 	p.Messages, p.State = t.fold.Messages(), t.fold.State()
 	for _, c := range p.State.Open {
-		if a, ok := t.running[c.ID]; ok {
+		if a, ok := t.running[c.ID]; ok && c.Child == nil { // a child goes on, with calls of its own to settle
 			p.Unsure = append(p.Unsure, a)
 		} else if c.Imported {
 			p.Unsure = append(p.Unsure, Action{Call: c.Call})

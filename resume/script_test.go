@@ -87,7 +87,7 @@ func (s *script) line(word, rest string) {
 	case "word":
 		s.add(trajectory.Message{Message: turn.ReplayForm(turn.Assistant(rest)), Turn: &trajectory.Turn{Finish: "stop", Auxiliary: true}})
 	case "cut":
-		s.reply(rest, trajectory.FinishLength)
+		s.reply(rest, turn.FinishLength)
 	case "filtered":
 		s.reply(rest, "content_filter")
 	case "calls":

@@ -67,9 +67,6 @@ type Turn struct {
 	Auxiliary bool
 }
 
-// FinishLength is the finish reason of a reply that was cut at the output limit.
-const FinishLength = "length"
-
 // CallStart says that a call is about to run. It is recorded before the tool
 // runs, so a call without one had no effects.
 type CallStart struct {

@@ -214,7 +214,7 @@ func (f *Fold) Add(e Event) error {
 		}
 		err := f.addMessage(b.Message, false)
 		for i := range f.batch {
-			f.batch[i].Cut = b.Turn.Finish == FinishLength
+			f.batch[i].Cut = turn.IsCut(b.Turn.Finish)
 		}
 		return err
 	case CallStart:

@@ -49,7 +49,7 @@ type ModelTurnResult struct {
 	Message AssistantTurnMessage
 	Usage   Usage
 	Timings Timings
-	Finish  string // the finish reason as reported, "" when unknown
+	Finish  string // the finish reason as reported, "" when unknown; see [IsCut]
 	Model   string // the model that answered, "" when unknown
 }
 

@@ -25,12 +25,6 @@ func (s *session) start(w *work, replies map[string]loop.Reply) bool {
 	if len(messages) == 0 {
 		messages = turn.Transcript{turn.System(system)}
 	}
-	// The loop asks its inbox only where the model may be asked next. A run over a
-	// finished transcript is done before that, so what is new goes behind it; behind a
-	// call that waits nothing may stand, so there the inbox has it.
-	if len(w.past.State.Waiting()) == 0 {
-		messages = append(messages, w.mailbox.take()...)
-	}
 	w.ctx, w.cancel = context.WithCancelCause(s.host.ctx)
 	s.run = w
 	go func() {

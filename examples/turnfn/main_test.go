@@ -94,7 +94,7 @@ func TestAReply(t *testing.T) {
 	require.NoError(t, err)
 	cached := int64(20)
 	require.Equal(t, turn.Usage{InputTokens: 321, CachedInputTokens: &cached, OutputTokens: 4}, res.Usage)
-	require.Equal(t, trajectory.FinishLength, res.Finish)
+	require.Equal(t, turn.FinishLength, res.Finish)
 	m := turn.ReplayForm(res.Message)
 	require.Equal(t, "Look.", turn.Text(m))
 	require.Equal(t, []turn.Call{{ID: "t1", Name: "clock", Arguments: `{"n":12345678901234567890}`}}, turn.Calls(m))

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/pawl-dev/pawl/trajectory"
 	"github.com/pawl-dev/pawl/turn"
 )
 
@@ -104,7 +103,7 @@ func replyBlocks(m turn.TranscriptMessage) (out []any) {
 
 // finishes are the reasons to stop by the names that the loop knows. It acts on
 // one: a reply that was cut off runs none of its calls.
-var finishes = map[string]string{"end_turn": "stop", "tool_use": "tool_calls", "max_tokens": trajectory.FinishLength, "refusal": "content_filter"}
+var finishes = map[string]string{"end_turn": "stop", "tool_use": "tool_calls", "max_tokens": turn.FinishLength, "refusal": "content_filter"}
 
 // read keeps the blocks as they came beside text and calls. What only the server
 // understands, its signed thinking, then goes back to it in the next turn, or from
