@@ -31,17 +31,21 @@ func repeatedID(batch []OpenCall) (id string, found bool) {
 
 // find is the index of an open call, -1 when there is none of that name.
 func (f *Fold) find(turn int, id string) int {
-	if len(f.batch) > bigBatch {
-		return f.findIndexed(turn, id)
-	}
 	for n := range f.batch {
-		i := (f.next + n) % len(f.batch)
-		if c := &f.batch[i]; !f.settled[i] && c.ID == id && c.Turn == turn {
+		if n > 1 && len(f.batch) > bigBatch {
+			return f.findIndexed(turn, id)
+		}
+		if i := (f.next + n) % len(f.batch); f.is(i, turn, id) {
 			f.next = i
 			return i
 		}
 	}
 	return -1
+}
+
+func (f *Fold) is(i, turn int, id string) bool {
+	c := &f.batch[i]
+	return !f.settled[i] && c.ID == id && c.Turn == turn
 }
 
 // bigBatch is where an index is worth making.
@@ -54,7 +58,7 @@ func (f *Fold) findIndexed(turn int, id string) int {
 			f.index[f.batch[i].ID] = i
 		}
 	}
-	if i, ok := f.index[id]; ok && !f.settled[i] && f.batch[i].Turn == turn {
+	if i, ok := f.index[id]; ok && f.is(i, turn, id) {
 		return i
 	}
 	return -1
@@ -67,24 +71,48 @@ func (f *Fold) answer(i int, m turn.TranscriptMessage) {
 	f.settle(i, m)
 }
 
-// settle puts a result at its place in call order.
+// settle takes a result. One that comes in call order has its place at once. The
+// others get theirs together, when somebody looks: to make room for each would cost
+// the square of a batch that ends in any order.
 func (f *Fold) settle(i int, m turn.TranscriptMessage) {
-	at := f.first
-	for _, done := range f.settled[:i] {
-		if done {
-			at++
-		}
-	}
-	f.messages = append(f.messages, m)
-	if last := len(f.messages) - 1; at < last {
-		if at < f.shared {
-			f.messages, f.shared = slices.Clone(f.messages), 0
-		}
-		copy(f.messages[at+1:], f.messages[at:last])
-		f.messages[at] = m
-	}
 	f.settled[i] = true
 	delete(f.runs, i)
+	if f.lateCount == 0 && i >= f.placed {
+		f.messages, f.placed = append(f.messages, m), i+1
+		return
+	}
+	if f.late == nil {
+		f.late = make([]turn.TranscriptMessage, len(f.batch))
+	}
+	f.late[i] = m
+	f.lateCount++
+}
+
+// place gives the late results their places in call order, from the last one down.
+func (f *Fold) place() {
+	if f.lateCount == 0 {
+		return
+	}
+	if f.shared > f.first {
+		f.messages, f.shared = slices.Clone(f.messages), 0
+	}
+	from := len(f.messages) - 1
+	f.messages = slices.Grow(f.messages, f.lateCount)[:len(f.messages)+f.lateCount]
+	to := len(f.messages) - 1
+	for i := len(f.batch) - 1; f.lateCount > 0; i-- {
+		if !f.settled[i] {
+			continue
+		}
+		f.placed = max(f.placed, i+1)
+		if late := &f.late[i]; late.OfTool != nil {
+			f.messages[to], *late = *late, turn.TranscriptMessage{}
+			f.lateCount--
+		} else {
+			f.messages[to] = f.messages[from]
+			from--
+		}
+		to--
+	}
 }
 
 func (f *Fold) start(b CallStart) error {

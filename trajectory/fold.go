@@ -29,6 +29,10 @@ type Fold struct {
 	index   map[string]int     // place by id, of a batch in which looking would cost
 	runs    map[int]*childFold // the child runs of the batch, by index
 	shared  int                // how many of messages somebody else may hold
+
+	placed    int                      // 1 + the last index in batch that has a place among messages
+	late      []turn.TranscriptMessage // results that have none yet, by index in batch
+	lateCount int
 }
 
 // Resume begins anew, from an earlier run's messages and state. The messages
@@ -60,6 +64,9 @@ func (f *Fold) Resume(messages []turn.TranscriptMessage, s State) {
 				f.settled[i] = false
 			}
 		}
+		if f.settled[i] {
+			f.placed = i + 1
+		}
 		for _, known := range s.Open {
 			if known.Call == f.batch[i].Call { // of any other call with that id it says nothing
 				f.batch[i] = known
@@ -71,6 +78,7 @@ func (f *Fold) Resume(messages []turn.TranscriptMessage, s State) {
 // Messages is the transcript so far. It must not be written to, and no later Add
 // changes it.
 func (f *Fold) Messages() turn.Transcript {
+	f.place()
 	f.shared = len(f.messages)
 	return f.messages[:f.shared:f.shared]
 }
@@ -87,7 +95,7 @@ func (f *Fold) State() State {
 	}
 	s.Stats = stats.AccumulateRun(f.base.Stats, own)
 	s.Children = stats.AccumulateRun(f.base.Children, f.children)
-	s.Recorded = len(f.messages)
+	s.Recorded = len(f.messages) + f.lateCount
 	s.Open = f.Open()
 	return s
 }
@@ -272,8 +280,10 @@ func (f *Fold) addMessage(m turn.TranscriptMessage, imported bool) error {
 		err = fmt.Errorf("a message while call %q has no result", lost[0].ID)
 	}
 	f.base.LastWord = false
+	f.place()
 	f.messages = append(f.messages, m)
 	f.batch, f.settled, f.first, f.next, f.index, f.runs = f.batch[:0], f.settled[:0], len(f.messages), 0, nil, nil
+	f.placed, f.late = 0, nil
 	if n := turn.CountCalls(m); n > 1 { // room for the batch and its results at once
 		f.batch, f.settled = slices.Grow(f.batch, n), slices.Grow(f.settled, n)
 		f.messages = slices.Grow(f.messages, n)
@@ -301,6 +311,7 @@ func (f *Fold) compact(b Compact) error {
 	if f.CountOpen() > 0 {
 		return errors.New("a compaction while calls are open")
 	}
+	f.place()
 	messages, err := f.compacted(b.Head, b.Drop)
 	if b.Of > 0 && b.Of != len(f.messages) { // some were lost: before those that were kept, or else among them
 		drop := min(max(b.Drop+len(f.messages)-b.Of, 0), len(f.messages))
@@ -312,7 +323,7 @@ func (f *Fold) compact(b Compact) error {
 		return err
 	}
 	f.messages, f.shared, f.base.LastUsage = messages, 0, turn.Usage{}
-	f.batch, f.settled, f.first, f.runs = nil, nil, len(f.messages), nil
+	f.batch, f.settled, f.first, f.runs, f.placed, f.late = nil, nil, len(f.messages), nil, 0, nil
 	return nil
 }
 
