@@ -30,8 +30,10 @@ type childFold struct {
 // the call that started the child, and shows how far the child came.
 func (f *Fold) addChild(e Event) {
 	first, below, _ := strings.Cut(e.Agent, "/")
-	number, escaped, _ := strings.Cut(first, ".")
-	id := unescape.Replace(escaped)
+	number, id, _ := strings.Cut(first, ".")
+	if strings.Contains(id, "%") {
+		id = unescape.Replace(strings.Clone(id)) // the entry itself stays off the heap, here as for all others
+	}
 	for i := range f.batch {
 		if c := &f.batch[i]; !f.settled[i] && c.ID == id && strconv.Itoa(c.Turn) == number {
 			f.follow(i, Event{e.At, below, e.Body})

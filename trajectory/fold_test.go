@@ -378,3 +378,14 @@ func TestTotalAndWaiting(t *testing.T) {
 	require.Equal(t, s.Open[1:2], s.Waiting())
 	require.Nil(t, trajectory.State{}.Waiting())
 }
+
+// The loop adds an entry for all that happens. One that nobody records costs nothing.
+func TestAddLeavesEntriesOffTheHeap(t *testing.T) {
+	var f trajectory.Fold
+	add(t, &f, replied(calling("x")))
+	start := trajectory.CallStart{Call: call("x"), Turn: 1}
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		_ = f.Add(trajectory.Event{Body: start})
+		_ = f.Add(trajectory.Event{Body: trajectory.RunEnd{Reason: turn.Done, Cause: start.ID}})
+	}))
+}
