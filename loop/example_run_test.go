@@ -73,7 +73,7 @@ func ExampleNewTool() {
 	fmt.Println(turn.Text(res.Messages[4]), res.Stats.ToolCalls, err)
 	// Output:
 	// {"type":"object","properties":{"city":{"type":"string","description":"where, in English"},"days":{"type":"integer"}},"required":["city"],"additionalProperties":false}
-	// This call did not run: its arguments are not valid: unexpected additional properties ["town"]. You sent: {"town":"Oslo"}
+	// This call did not run: its arguments are not valid: missing: ["city"]; unknown: ["town"]; the properties are ["city" "days"]. You sent: {"town":"Oslo"}
 	// {"Oslo":"sunny"} 1 <nil>
 }
 

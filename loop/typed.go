@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -100,6 +102,9 @@ func checkArguments[In any](schema *jsonschema.Resolved, arguments string) (err 
 		return err
 	}
 	if err := schema.Validate(v); err != nil {
+		if names := misnamed(schema.Schema(), v); names != nil {
+			return names
+		}
 		return schemaError(err)
 	}
 	var in In
@@ -109,6 +114,37 @@ func checkArguments[In any](schema *jsonschema.Resolved, arguments string) (err 
 		return fmt.Errorf("property %s: %s does not fit %s", kind.Field, kind.Value, kind.Type.Kind())
 	}
 	return err
+}
+
+// misnamed names all properties that are missing or unknown at once, where the schema
+// stops at the first: a model mends them in one go.
+func misnamed(schema *jsonschema.Schema, arguments any) error {
+	given, _ := arguments.(map[string]any)
+	known := schema.PropertyOrder
+	if len(known) != len(schema.Properties) {
+		known = slices.Sorted(maps.Keys(schema.Properties))
+	}
+	var missing, unknown []string
+	for _, name := range schema.Required {
+		if _, ok := given[name]; !ok {
+			missing = append(missing, name)
+		}
+	}
+	closed := schema.AdditionalProperties != nil && schema.AdditionalProperties.Not != nil && len(schema.PatternProperties) == 0
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if _, ok := schema.Properties[name]; !ok && closed {
+			unknown = append(unknown, name)
+		}
+	}
+	switch {
+	case unknown == nil && missing == nil:
+		return nil
+	case unknown == nil:
+		return fmt.Errorf("missing: %q", missing)
+	case missing == nil:
+		return fmt.Errorf("unknown: %q; the properties are %q", unknown, known)
+	}
+	return fmt.Errorf("missing: %q; unknown: %q; the properties are %q", missing, unknown, known)
 }
 
 // schemaError keeps the innermost place, in the words of the arguments rather

@@ -95,10 +95,11 @@ func TestTypedArgumentErrorsTellTheModelWhatToMend(t *testing.T) {
 		tool            loop.Tool
 		arguments, want string
 	}{
-		{edit, `{}`, `required: missing properties: ["zone" "path" "where"]`},
-		{edit, `{"zone":"z","path":"p"}`, `required: missing properties: ["where"]`},
+		{edit, `{}`, `missing: ["zone" "path" "where"]`},
+		{edit, `{"zone":"z","path":"p"}`, `missing: ["where"]`},
+		{edit, `{"line":7,"where":{"Row":1,"Column":2},"extra":1}`, `missing: ["zone" "path"]; unknown: ["extra" "line"]; the properties are ["zone" "path" "lines" "mode" "where"]`},
 		{edit, `{"zone":"z","path":7,"where":{"Row":1,"Column":2}}`, `property path: type: 7 has type "integer", want "string"`},
-		{edit, `{"zone":"z","path":"p","where":{"Row":1,"Column":2},"extra":1}`, `unexpected additional properties ["extra"]`},
+		{edit, `{"zone":"z","path":"p","where":{"Row":1,"Column":2},"extra":1}`, `unknown: ["extra"]; the properties are ["zone" "path" "lines" "mode" "where"]`},
 		{edit, `{"zone":"z","path":"p","where":{"Row":1}}`, `property where: required: missing properties: ["Column"]`},
 		{edit, `{"zone":"z","path":"p","where":{"Row":1.5,"Column":2}}`, `property where.Row: type: 1.5 has type "number", want "integer"`},
 		{edit, `{"zone":"z","path":"p","lines":["x"],"where":{"Row":1,"Column":2}}`, `property lines[]: type: x has type "string", want "integer"`},
