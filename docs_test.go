@@ -122,7 +122,7 @@ func TestPagesShowTheSource(t *testing.T) {
 	for _, p := range pages(t) {
 		blocks := goBlock.FindAllStringSubmatch(p.text, -1)
 		for _, b := range blocks {
-			require.Contains(t, all, b[1], "%s shows Go that stands nowhere in the source", p.name)
+			require.True(t, strings.Contains(all, b[1]), "%s shows Go that stands nowhere in the source:\n%s", p.name, b[1])
 		}
 		if p.name == "README.md" {
 			require.GreaterOrEqual(t, len(blocks), 2)

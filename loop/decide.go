@@ -57,7 +57,7 @@ func (r *run) decideWaiting(d *decision) {
 	s := d.open.Suspension
 	reply, replied := r.o.Replies[d.open.ID]
 	switch {
-	case !replied && (s.For != trajectory.ForTime || r.now().Before(s.Until)):
+	case !replied && !r.due(&d.open):
 		d.waits = true
 		return
 	case !replied:
@@ -72,6 +72,12 @@ func (r *run) decideWaiting(d *decision) {
 	if r.prepare(d) {
 		d.resume(reply)
 	}
+}
+
+// due says of a call that waits for a time whether that has come.
+func (r *run) due(c *trajectory.OpenCall) bool {
+	s := c.Suspension
+	return s.For == trajectory.ForTime && !r.now().Before(s.Until)
 }
 
 // decideStarted settles a call that was running when its process died. A sub-agent

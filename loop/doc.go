@@ -60,9 +60,13 @@
 // is safe, and is reported to the model as unknown otherwise; one that waits is
 // continued by Options.Replies.
 //
-// A user message may be appended while calls are open, when they were left by a
-// process that died: it is delivered after their results. While a call waits for a
-// reply or for a time it may not: answer the call first, or close it with [Deny].
+// Where the process ends, cancel the run with [ErrShutdown]: what the next one can go
+// on with then stays open, as after a crash, where any other cause has each call
+// answered.
+//
+// A user message may be appended while calls are open that do not wait, or whose time
+// has come: it is delivered after their results. While a call waits for a reply or
+// for a time yet to come it may not: answer the call first, or close it with [Deny].
 // No message is needed to go on with open calls, with results that the model never
 // spoke to, or with a request that has no reply. Over a plain reply one is: a run
 // over it is done at once. After a [RecorderError] continue from the record

@@ -3,34 +3,31 @@ package loop_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"time"
 
 	"github.com/pawl-dev/pawl/loop"
 	"github.com/pawl-dev/pawl/turn"
 	"github.com/pawl-dev/pawl/turn/turntest"
 )
 
-// waitFor is a tool that waits for what comes from done. When it is told to stop, it
-// asks to be run again rather than to be cut off.
+// waitFor is a tool that waits for what comes from done, and may do so again.
 func waitFor(done <-chan string) loop.Tool {
-	return loop.Tool{Name: "wait", Run: func(ctx context.Context, _ loop.Call) (loop.Output, error) {
+	return loop.Tool{Name: "wait", ReplaySafe: true, Run: func(ctx context.Context, _ loop.Call) (loop.Output, error) {
 		select {
 		case text := <-done:
 			return loop.Text(text), nil
 		case <-ctx.Done():
-			return loop.Output{}, loop.ResumeLater(time.Now(), "the server went down")
+			return loop.Output{}, ctx.Err()
 		}
 	}}
 }
 
-// A server goes down while two calls run. The one that asked for it stays open, and
-// runs again in the next process; the other is cut off, and the model is told.
+// A server goes down while two calls run. The one that may be repeated stays open,
+// and runs again in the next process; the other is cut off, and the model is told.
 func ExampleRunToolLoop_shutdown() {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	push := loop.Tool{Name: "push", Run: func(ctx context.Context, _ loop.Call) (loop.Output, error) {
-		cancel(errors.New("the server is going down")) // as a signal handler would
+		cancel(loop.ErrShutdown) // as a signal handler would
 		<-ctx.Done()
 		return loop.Output{}, ctx.Err()
 	}}
@@ -55,7 +52,7 @@ func ExampleRunToolLoop_shutdown() {
 	}
 	fmt.Println(res.StopReason, err)
 	// Output:
-	// aborted - the server is going down <nil>
+	// aborted - the process is shutting down <nil>
 	// a the build passed
 	// b The run was stopped while this call was running. Its effects are unknown: check before repeating it.
 	//  The build passed. I will check the push.

@@ -27,7 +27,7 @@ import (
 //	  usage IN OUT [CACHED] · finish REASON · takes 2s · fails TEXT · refuses TEXT
 //	  times 3                  the same reply three times over
 //	  tool WHAT 30ms DOES      what the call of that id does, or any call of that tool
-//	cancel at 20ms [because TEXT] · deadline 50ms [because TEXT]
+//	cancel at 20ms [because TEXT] · shutdown at 20ms · deadline 50ms [because TEXT]
 //	stop at once because TEXT · stop after 2 turns because TEXT, or after 3 calls
 //	inbox at 50ms TEXT · nudge TEXT
 //	record fails at 7
@@ -74,6 +74,7 @@ type scene struct {
 	batchError                 string
 
 	cancelAt, deadline time.Duration
+	shutdown           bool
 	because            string
 	stopTurns, stopN   int // stop after so many turns, or calls
 	stopCause          string

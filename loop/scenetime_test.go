@@ -23,6 +23,9 @@ func (r *sceneReader) event(word, rest string) (err error) {
 		return r.readBatch(rest)
 	case "cancel":
 		return r.readEnd(rest, "at ", &r.cancelAt)
+	case "shutdown":
+		r.shutdown = true
+		return r.readEnd(rest, "at ", &r.cancelAt)
 	case "deadline":
 		return r.readEnd(rest, "", &r.deadline)
 	case "stop":

@@ -94,10 +94,11 @@ func (r *run) claim(d *decision) error {
 }
 
 // refuse answers a call that was not claimed. One that waits goes on waiting: the
-// reply can be given again.
+// reply can be given again. A shutdown leaves open whatever may run yet.
 func (r *run) refuse(d *decision) {
 	switch {
 	case d.open.Waiting():
+	case r.shutsDown() && (!d.open.Started || d.open.Child != nil):
 	case d.open.Started:
 		text := textUnknown
 		if t := r.tool(d.open.Name); t != nil && t.ReplaySafe {
@@ -112,6 +113,9 @@ func (r *run) refuse(d *decision) {
 // ran takes the outcome of a call that was dispatched.
 func (r *run) ran(d *decision, o *Outcome) error {
 	d.abandoned = o.Abandoned
+	if r.shutsDown() && d.runsAgain(o) {
+		return nil
+	}
 	if o.Fatal {
 		if d.fatal = o.err; d.fatal == nil {
 			d.fatal = errors.New(o.Error)

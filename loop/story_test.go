@@ -173,6 +173,9 @@ func (r *telling) context() (context.Context, context.CancelFunc) {
 	if r.because != "" {
 		because = errors.New(r.because)
 	}
+	if r.shutdown {
+		because = loop.ErrShutdown
+	}
 	ctx, cancel := context.WithCancelCause(r.t.Context())
 	stop := func() { cancel(nil) }
 	if r.cancelAt > 0 {

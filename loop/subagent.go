@@ -24,8 +24,8 @@ import (
 // Where o.Record is the parent's, a child that was at work when the process died goes
 // on where it was, as a run of its own would: what it did is not done again, and its
 // own open calls are settled by the same rules. A child that the record knows nothing
-// of is a call like any other. One that was stopped with the run is not carried on:
-// its call is answered.
+// of is a call like any other. One that was stopped with the run goes on too where
+// the cause was [ErrShutdown]; where it was another, its call is answered.
 //
 // When a call of the child waits, the parent's call waits for the same thing, and
 // is replied to in the parent: the reply goes on to the child, which carries on
@@ -155,14 +155,21 @@ func childOutput(res Result, err error) (Output, error) {
 		}
 		return Text(text), nil
 	case turn.WaitingForReply, turn.ResumingLater:
-		s := *firstWaiting(res.State).Suspension
-		s.Saved, s.Child = nil, &trajectory.Child{Messages: res.Messages, State: res.State}
-		return Output{}, &Pause{suspension: s}
+		return Output{}, childPause(*firstWaiting(res.State).Suspension, res)
+	}
+	if errors.Is(res.Cause, ErrShutdown) { // due at once
+		return Output{}, childPause(trajectory.Suspension{For: trajectory.ForTime, Question: ErrShutdown.Error()}, res)
 	}
 	if res.Cause != nil {
 		return Text(text), fmt.Errorf("the sub-agent stopped before it was done (%s): %w", res.StopReason, res.Cause)
 	}
 	return Text(text), fmt.Errorf("the sub-agent stopped before it was done (%s)", res.StopReason)
+}
+
+// childPause suspends the parent's call with the child in it.
+func childPause(s trajectory.Suspension, res Result) *Pause {
+	s.Saved, s.Child = nil, &trajectory.Child{Messages: res.Messages, State: res.State}
+	return &Pause{suspension: s}
 }
 
 // firstWaiting is the call of a paused run that is asked about first: a person's

@@ -53,8 +53,8 @@ type Tool struct {
 	// question; "" needs none. It must be pure. Nil never asks.
 	Approval func(Call) (question string)
 	// ReplaySafe says that running a call twice does no harm, so one that was cut
-	// off by a dying process is run again instead of reported as unknown. A tool that
-	// only asks a person is safe to run again.
+	// off by a dying process, or by [ErrShutdown], is run again instead of reported to
+	// the model. A tool that only asks a person is safe to run again.
 	ReplaySafe bool
 	// Alone keeps the tool from running beside any other call of its turn.
 	Alone bool

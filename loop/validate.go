@@ -115,7 +115,7 @@ func (r *run) split(messages turn.Transcript) (begin int, _ *InvalidError) {
 	}
 	for _, known := range r.fold.Open() {
 		stillOpen := slices.Contains(open, known.Call)
-		if stillOpen && known.Waiting() && r.o.Replies[known.ID].Kind != trajectory.ReplyDeny {
+		if stillOpen && known.Waiting() && !r.due(&known) && r.o.Replies[known.ID].Kind != trajectory.ReplyDeny {
 			return 0, &InvalidError{"messages", fmt.Errorf("message %d comes while call %q (%s) waits; answer the call first, or close it with a denial", begin, known.ID, known.Name)}
 		}
 	}

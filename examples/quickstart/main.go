@@ -30,15 +30,27 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/pawl-dev/pawl/loop"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, func() {
+	os.Exit(run(untilTold(), os.Args[1:], os.Getenv, os.Stdout))
+}
+
+// untilTold is a context for runs. It ends when the process is told to; told again,
+// the process ends at once.
+func untilTold() context.Context {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		cancel(loop.ErrShutdown)
 		time.Sleep(time.Second) // whoever runs this may pass the first one on twice
-		stop()                  // a second Ctrl-C ends the process at once
-	})
-	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stdout))
+		signal.Stop(signals)
+	}()
+	return ctx
 }
 
 // config is what the command line says.

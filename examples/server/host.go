@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -10,12 +9,10 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/pawl-dev/pawl/loop"
 	"github.com/pawl-dev/pawl/resume"
 	"github.com/pawl-dev/pawl/turn"
 )
-
-// errShutdown is the cause of every run that ends with the server.
-var errShutdown = errors.New("the server is shutting down")
 
 // host holds the sessions of one directory.
 type host struct {
@@ -91,7 +88,7 @@ func (h *host) enter() bool {
 func (h *host) stop() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.cancel(errShutdown)
+	h.cancel(loop.ErrShutdown)
 }
 
 // close returns when every run has ended and every file is closed.

@@ -104,7 +104,7 @@ func statusOf(err error) int {
 		return http.StatusConflict
 	case errors.As(err, &invalid) && strings.HasPrefix(invalid.Field, "Replies"):
 		return http.StatusConflict // any other field of it is ours
-	case errors.Is(err, errShutdown), errors.Is(err, errNotTaken):
+	case errors.Is(err, loop.ErrShutdown), errors.Is(err, errNotTaken):
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusInternalServerError

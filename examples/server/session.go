@@ -145,7 +145,7 @@ func (s *session) begin(replies map[string]loop.Reply) (*work, error) {
 	}
 	if !s.start(w, replies) {
 		w.file.Close()
-		return nil, errShutdown
+		return nil, loop.ErrShutdown
 	}
 	return w, nil
 }

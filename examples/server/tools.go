@@ -61,7 +61,7 @@ func (s shop) pack(ctx context.Context, _ none) (string, error) {
 		}
 	}
 	for ; packed < pieces; packed++ {
-		if err := s.wait(ctx, "pack", s.each); errors.Is(err, errShutdown) {
+		if err := s.wait(ctx, "pack", s.each); errors.Is(err, loop.ErrShutdown) {
 			return "", loop.ResumeLater(time.Now(), "the server restarts").Saving(packed)
 		} else if err != nil {
 			return "", err
