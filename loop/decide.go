@@ -117,7 +117,7 @@ func (d *decision) resume(reply Reply) {
 		return
 	}
 	if s.Child != nil { // the pause that is meant is the child's
-		if asked := firstWaiting(s.Child.State); asked != nil {
+		if asked, ok := s.Child.State.FirstWaiting(); ok {
 			reply.Ticket = asked.Ticket()
 		}
 	}

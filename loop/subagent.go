@@ -155,7 +155,8 @@ func childOutput(res Result, err error) (Output, error) {
 		}
 		return Text(text), nil
 	case turn.WaitingForReply, turn.ResumingLater:
-		return Output{}, childPause(*firstWaiting(res.State).Suspension, res)
+		first, _ := res.FirstWaiting()
+		return Output{}, childPause(*first.Suspension, res)
 	}
 	if errors.Is(res.Cause, ErrShutdown) { // due at once
 		return Output{}, childPause(trajectory.Suspension{For: trajectory.ForTime, Question: ErrShutdown.Error()}, res)
@@ -170,19 +171,4 @@ func childOutput(res Result, err error) (Output, error) {
 func childPause(s trajectory.Suspension, res Result) *Pause {
 	s.Saved, s.Child = nil, &trajectory.Child{Messages: res.Messages, State: res.State}
 	return &Pause{suspension: s}
-}
-
-// firstWaiting is the call of a paused run that is asked about first: a person's
-// reply before a time, and of several times the earliest.
-func firstWaiting(s trajectory.State) *trajectory.OpenCall {
-	var first *trajectory.OpenCall
-	for _, c := range s.Waiting() {
-		switch {
-		case c.Suspension.For != trajectory.ForTime:
-			return &c
-		case first == nil || c.Suspension.Until.Before(first.Suspension.Until):
-			first = &c
-		}
-	}
-	return first
 }

@@ -135,6 +135,17 @@ func ExampleState_Total() {
 	// Output: 8 4900
 }
 
+func ExampleState_FirstWaiting() {
+	noon := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+	s := trajectory.State{Open: []trajectory.OpenCall{
+		{Call: turn.Call{ID: "a"}, Suspension: &trajectory.Suspension{For: trajectory.ForTime, Until: noon.Add(time.Hour)}},
+		{Call: turn.Call{ID: "b"}, Suspension: &trajectory.Suspension{For: trajectory.ForTime, Until: noon}},
+	}}
+	first, _ := s.FirstWaiting()
+	fmt.Println(first.ID, first.Suspension.Until.Format(time.Kitchen))
+	// Output: b 12:00PM
+}
+
 // What a host shows of a run that paused.
 func ExampleState_Waiting() {
 	s := trajectory.State{Open: []trajectory.OpenCall{

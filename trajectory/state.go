@@ -60,6 +60,22 @@ func (s State) Waiting() []OpenCall {
 	return out
 }
 
+// FirstWaiting is the waiting call to deal with first: one that waits for a person
+// before any that waits for a time, in call order, and of several times the earliest.
+// It reports false when none waits.
+func (s State) FirstWaiting() (first OpenCall, ok bool) {
+	for _, c := range s.Open {
+		switch {
+		case !c.Waiting():
+		case c.Suspension.For != ForTime:
+			return c, true
+		case !ok || c.Suspension.Until.Before(first.Suspension.Until):
+			first, ok = c, true
+		}
+	}
+	return first, ok
+}
+
 // OpenCall is a call without a result, and what is known of it.
 type OpenCall struct {
 	turn.Call

@@ -7,7 +7,6 @@ import (
 	"log"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -112,7 +111,7 @@ func (w *work) due() (wait time.Duration, ok bool) {
 	switch a := w.past.Assessment; {
 	case w.mailbox.stopped, a.Verdict == resume.WaitingForReply:
 	case a.Verdict == resume.ResumingLater:
-		first := slices.MinFunc(w.past.State.Waiting(), func(a, b trajectory.OpenCall) int { return a.Suspension.Until.Compare(b.Suspension.Until) })
+		first, _ := w.past.State.FirstWaiting()
 		return time.Until(first.Suspension.Until), true
 	case len(w.mailbox.pending) > 0:
 		return 0, true
