@@ -54,7 +54,7 @@ func (f *Fold) follow(i int, e Event) {
 		child = &childFold{before: f.spentBelow(i)}
 		c.Agents++
 	case child == nil && c.Child != nil:
-		child = &childFold{before: f.spentBelow(i)}
+		child = &childFold{before: f.spentBelow(i), end: c.Child.End}
 		child.Resume(c.Child.Messages, c.Child.State)
 	case child == nil:
 		if sum, ok := addSpend(f.spentBelow(i), e.Body); ok {
