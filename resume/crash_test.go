@@ -98,9 +98,15 @@ func transcript(t require.TestingT, m turn.Transcript) string {
 type law struct {
 	whole  []byte
 	events []trajectory.Entry
-	ends   []int // of each entry, its line feed excluded
+	ends   []int       // of each entry, its line feed excluded
+	folded []foldedLaw // what as many entries as its index make
 	want   loop.Result
 	exact  bool // all tools are safe to repeat
+}
+
+type foldedLaw struct {
+	state      trajectory.State
+	transcript string
 }
 
 func recorded(t require.TestingT, h *host) *law {
@@ -116,7 +122,12 @@ func recorded(t require.TestingT, h *host) *law {
 // index finds the entries of the session. Lines that were torn and carried on may
 // stand between them.
 func (l *law) index(t require.TestingT) {
-	l.events, l.ends = nil, nil
+	l.events, l.ends, l.folded = nil, nil, nil
+	var fold trajectory.Fold
+	keep := func() {
+		l.folded = append(l.folded, foldedLaw{fold.State(), transcript(t, fold.Messages())})
+	}
+	keep()
 	for e, err := range trajectory.NewReader(bytes.NewReader(l.whole)).Entries() {
 		var problem *trajectory.Problem
 		if errors.As(err, &problem) && problem.Fault == trajectory.Torn {
@@ -125,15 +136,15 @@ func (l *law) index(t require.TestingT) {
 		require.NoError(t, err)
 		l.events = append(l.events, e)
 		l.ends = append(l.ends, int(e.Offset)+bytes.IndexByte(l.whole[e.Offset:], '\n'))
+		require.NoError(t, fold.Add(e.Event))
+		keep()
 	}
 }
 
 // reads checks what a session that was cut at n reads as, and returns it.
 func (l *law) reads(t require.TestingT, n int) resume.PastSession {
-	var fold trajectory.Fold
 	kept := 0
 	for kept < len(l.ends) && l.ends[kept] <= n {
-		require.NoError(t, fold.Add(l.events[kept].Event))
 		kept++
 	}
 	var seen []trajectory.Event
@@ -145,8 +156,8 @@ func (l *law) reads(t require.TestingT, n int) resume.PastSession {
 	for _, p := range past.Problems {
 		require.Equal(t, trajectory.Torn, p.Fault, "%v", p)
 	}
-	require.Equal(t, fold.State(), past.State)
-	require.Equal(t, transcript(t, fold.Messages()), transcript(t, past.Messages))
+	require.Equal(t, l.folded[kept].state, past.State)
+	require.Equal(t, l.folded[kept].transcript, transcript(t, past.Messages))
 	closed := turn.Close(past.Messages, func(turn.Call) string { return "closed" })
 	require.NoError(t, turn.Check(closed))
 	require.Empty(t, turn.OpenCalls(closed))
@@ -262,7 +273,8 @@ func busy(t require.TestingT, safe bool, result string) *host {
 
 // Every cut is read. The run that carries on knows of the cut only what reading it
 // gave, and reads checks that this is the same for all cuts within a line; so it is
-// run for the cuts at and around the end of each line, and for some in between.
+// run for the cuts at and around the end of each line, and for some in between. Where
+// tools are not safe to repeat the lines are the same but for a flag.
 func TestCutAtEveryByte(t *testing.T) {
 	for name, safe := range map[string]bool{"tools are safe to repeat": true, "tools are not safe to repeat": false} {
 		t.Run(name, func(t *testing.T) {
@@ -270,12 +282,15 @@ func TestCutAtEveryByte(t *testing.T) {
 			l := recorded(t, h)
 			end := -1 // of the line before
 			for n := 0; n <= len(l.whole); n++ {
-				l.reads(t, n)
 				if n > 0 && l.whole[n-1] == '\n' {
 					end = n - 1
 				}
 				atEnd := n == len(l.whole) || l.whole[n] == '\n'
-				if atEnd || n-end <= 2 || n%29 == 0 {
+				carriesOn := atEnd || n-end <= 2 || n%29 == 0
+				if safe || carriesOn {
+					l.reads(t, n)
+				}
+				if carriesOn {
 					l.carriesOn(t, h, n)
 				}
 			}

@@ -100,13 +100,13 @@ func lead(_ context.Context, messages []turn.TranscriptMessage, _ []turn.WireToo
 	return r, nil
 }
 
-// Cut at any byte, before, in and after its compactions, a session ends as the one
-// that was never cut: the same transcript, the same totals.
+// Cut before, in and after its compactions, a session ends as the one that was never
+// cut: the same transcript, the same totals.
 func TestCrashAroundCompactions(t *testing.T) {
 	w := &walker{t: t, steps: 6, did: map[string]int{}}
 	whole, want := w.run(nil)
 	require.GreaterOrEqual(t, bytes.Count(whole, []byte(`{"t":"compact"`)), 2)
-	for n := range len(whole) {
+	for _, n := range cuts(string(whole), 61) {
 		w.did = map[string]int{}
 		_, res := w.run(whole[:n])
 		require.Equal(t, transcript(t, want.Messages), transcript(t, res.Messages), "cut at %d", n)
@@ -115,9 +115,9 @@ func TestCrashAroundCompactions(t *testing.T) {
 	}
 }
 
-// Cut at any byte while a sub-agent is at work, a session ends as the one that was
-// never cut, and no step that was done is done again. Only between the start of the
-// agent's call and the first entry of its run nobody knows whether it began.
+// Cut while a sub-agent is at work, a session ends as the one that was never cut, and
+// no step that was done is done again. Only between the start of the agent's call and
+// the first entry of its run nobody knows whether it began.
 func TestCrashInsideAChildRun(t *testing.T) {
 	for _, safe := range []bool{false, true} {
 		w := &walker{t: t, steps: 6, did: map[string]int{}, agent: &loop.Tool{Name: "agent", ReplaySafe: safe}}
@@ -128,11 +128,7 @@ func TestCrashInsideAChildRun(t *testing.T) {
 		called := bytes.Index(whole, []byte(`"t":"call.start"`))
 		called += bytes.IndexByte(whole[called:], '\n')
 		began := called + 1 + bytes.IndexByte(whole[called+1:], '\n')
-		step := 1
-		if safe {
-			step = 5 // what may be repeated has less to go wrong
-		}
-		for n := 0; n < len(whole); n += step {
+		for _, n := range cuts(string(whole), 61) {
 			w.did = map[string]int{}
 			session, res := w.run(whole[:n])
 			require.Equal(t, spendOf(t, session), timeless(res.Total()), "cut at %d", n)
