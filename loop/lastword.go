@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pawl-dev/pawl/stats"
 	"github.com/pawl-dev/pawl/trajectory"
 	"github.com/pawl-dev/pawl/turn"
 )
@@ -28,10 +27,7 @@ func (r *run) lastWord() {
 	err := r.callModel()
 	r.tools = tools
 	if err != nil {
-		if r.res.Partial.Usage.IsZero() {
-			return
-		}
-		_ = r.spend(stats.AuxiliarySpend{Usage: r.res.Partial.Usage, ModelTime: r.res.Partial.Timings.Generation})
+		r.spendPartial()
 		return
 	}
 	reply := &r.res.Last

@@ -177,10 +177,14 @@ func (r *run) mayAsk() *ending {
 	if end := r.stopping(); end != nil {
 		return end
 	}
-	if r.fold.Iterations() >= limit(r.o.MaxIterations, defaultIterations, unlimited) {
+	if r.outOfTurns() {
 		return &ending{reason: turn.IterationLimit}
 	}
 	return r.spent()
+}
+
+func (r *run) outOfTurns() bool {
+	return r.fold.Iterations() >= limit(r.o.MaxIterations, defaultIterations, unlimited)
 }
 
 // spent ends a run whose budget, or that of a run above, is used up.
@@ -261,9 +265,7 @@ func (r *run) callModel() error {
 // modelFailed counts what was spent, tells a failure from a model call that was
 // stopped with the run, and makes room where that is what was missing.
 func (r *run) modelFailed(err error) (again bool, _ *ending) {
-	if partial := r.res.Partial; !partial.Usage.IsZero() {
-		_ = r.spend(stats.AuxiliarySpend{Usage: partial.Usage, ModelTime: partial.Timings.Generation}) // finish reports the recorder
-	}
+	r.spendPartial()
 	if r.ctx.Err() != nil {
 		return false, r.stopping()
 	}
@@ -275,11 +277,18 @@ func (r *run) modelFailed(err error) (again bool, _ *ending) {
 	return false, failed(&ModelError{err})
 }
 
+// spendPartial counts a model call that failed and had spent something by then.
+func (r *run) spendPartial() {
+	if p := r.res.Partial; !p.Usage.IsZero() {
+		_ = r.spend(stats.AuxiliarySpend{Usage: p.Usage, ModelTime: p.Timings.Generation}) // finish reports the recorder
+	}
+}
+
 // wouldEnd ends the run with a plain reply, unless somebody has more to say and
 // the run may go on.
 func (r *run) wouldEnd() *ending {
 	done := &ending{reason: turn.Done}
-	if r.ctx.Err() != nil || r.fold.Iterations() >= limit(r.o.MaxIterations, defaultIterations, unlimited) || r.overBudget() != nil {
+	if r.ctx.Err() != nil || r.outOfTurns() || r.overBudget() != nil {
 		return done
 	}
 	if messages := r.inbox(); len(messages) > 0 {
