@@ -1,9 +1,6 @@
 package loop
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/pawl-dev/pawl/trajectory"
 	"github.com/pawl-dev/pawl/turn"
 )
@@ -11,7 +8,6 @@ import (
 const (
 	textLastWord = "The run has reached its limit and no tool can be used any more. Say what was done, what was not done, and what is left to do. Do not present unfinished work as finished."
 	textGoOn     = "You may go on with the work now, with all tools."
-	nudgeMark    = "The plan still has open steps:"
 )
 
 // lastWord asks the model, once and without tools, what was done and what was
@@ -35,26 +31,4 @@ func (r *run) lastWord() {
 	said.ToolCalls = nil
 	_ = emit(r, trajectory.Message{Message: turn.ReplayForm(said), Turn: &trajectory.Turn{
 		Usage: reply.Usage, Timings: reply.Timings, Finish: reply.Finish, Model: reply.Model, Auxiliary: true}})
-}
-
-// PlanNudge is an OnTurnWouldEnd that reminds the model of open plan steps, at
-// most times in a row; a call that worked begins the count anew. It is silent
-// without a plan and while a call waits. It remembers nothing, so several runs may
-// share one.
-func PlanNudge(times int) func(trajectory.State, turn.ModelTurnResult) []turn.TranscriptMessage {
-	return func(s trajectory.State, _ turn.ModelTurnResult) []turn.TranscriptMessage {
-		if s.Plan == nil || len(s.Waiting()) > 0 || s.PlainReplies > times {
-			return nil
-		}
-		open := s.Plan.Outstanding()
-		if len(open) == 0 {
-			return nil
-		}
-		var b strings.Builder
-		for _, step := range open {
-			fmt.Fprintf(&b, "- %s\n", step.Text)
-		}
-		return []turn.TranscriptMessage{turn.User(fmt.Sprintf(
-			nudgeMark+"\n%sDo them, or mark each as done or dropped, before you finish.", b.String()))}
-	}
 }
