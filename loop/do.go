@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"github.com/pawl-dev/pawl/stats"
@@ -141,8 +140,6 @@ func beyond(ctx context.Context, err error) string {
 	}
 	return text
 }
-
-func oneLine(v any) string { return clip(strings.Join(strings.Fields(fmt.Sprint(v)), " "), 300) }
 
 // finish completes an outcome with how long the call took and what its child runs
 // spent. From here on nothing that the tool does can reach anything.

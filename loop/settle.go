@@ -3,8 +3,6 @@ package loop
 import (
 	"errors"
 	"fmt"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/pawl-dev/pawl/stats"
 	"github.com/pawl-dev/pawl/trajectory"
@@ -180,14 +178,6 @@ func (r *run) end(d *decision, o *Outcome, text string) error {
 		Message: turn.ToolResult(d.open.ID, text), Full: full,
 		Duration: o.Duration, Paths: o.Paths, Stack: o.Stack,
 		Children: d.children(o), Agents: d.open.Agents + o.Agents})
-}
-
-// validText replaces what is no UTF-8: it would make the transcript unsendable.
-func validText(s string) string {
-	if utf8.ValidString(s) {
-		return s
-	}
-	return strings.ToValidUTF8(s, "\uFFFD")
 }
 
 // pause ends the run while calls wait. A person's reply wins over a time: it is
