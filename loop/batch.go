@@ -206,3 +206,12 @@ func (r *run) through(decisions []decision) error {
 	r.refuseFrom(decisions[n:])
 	return err
 }
+
+// BatchFn runs the calls of one turn, given in call order, and returns their
+// outcomes in the same order, one for each. Beside an error it returns what finished;
+// an outcome without a status did not. An error, or another number of outcomes without
+// one, ends the run. The body of each call is [Tool.Do].
+//
+// All calls are recorded as started before it is called, and their ends after it
+// returned: a host that wants both live leaves Batch nil.
+type BatchFn func(ctx context.Context, calls []Call) ([]Outcome, error)

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"context"
 	"encoding/json"
 	"time"
 
@@ -75,4 +76,12 @@ type Outcome struct {
 	Stack string `json:"stack,omitempty"`
 
 	err error // a fatal error itself, for errors.Is; lost in JSON
+}
+
+// CallFrom is the call that a context belongs to, within Tool.Run.
+func CallFrom(ctx context.Context) (Call, bool) {
+	if c, ok := ctx.Value(callKey{}).(*callContext); ok {
+		return c.call, true
+	}
+	return Call{}, false
 }

@@ -1,7 +1,6 @@
 package loop
 
 import (
-	"context"
 	"time"
 
 	"github.com/pawl-dev/pawl/trajectory"
@@ -92,15 +91,6 @@ type Options struct {
 	// clock: a test that wants it exact runs in testing/synctest.
 	Now func() time.Time
 }
-
-// BatchFn runs the calls of one turn, given in call order, and returns their
-// outcomes in the same order, one for each. Beside an error it returns what finished;
-// an outcome without a status did not. An error, or another number of outcomes without
-// one, ends the run. The body of each call is [Tool.Do].
-//
-// All calls are recorded as started before it is called, and their ends after it
-// returned: a host that wants both live leaves Batch nil.
-type BatchFn func(ctx context.Context, calls []Call) ([]Outcome, error)
 
 const (
 	defaultIterations = 500

@@ -85,14 +85,6 @@ func (c *callContext) close() (spent stats.RunStats, agents int) {
 	return spent, c.agents
 }
 
-// CallFrom is the call that a context belongs to, within Tool.Run.
-func CallFrom(ctx context.Context) (Call, bool) {
-	if c, ok := ctx.Value(callKey{}).(*callContext); ok {
-		return c.call, true
-	}
-	return Call{}, false
-}
-
 // name is the agent of the runs that the call starts. It is worked out when one
 // starts: most calls start none.
 func (c *callContext) name() string {
