@@ -167,13 +167,13 @@ func TestNothingPrintsOrExits(t *testing.T) {
 // Where the loop is not deterministic, by file: everything else in it gives the
 // same run for the same answers, which replay stands on.
 var seams = map[string][]string{
-	"go":         {"loop/batch.go", "loop/do.go"},
-	"select":     {"loop/batch.go", "loop/do.go"},
-	"chan":       {"loop/batch.go", "loop/do.go"},
-	"timer":      {"loop/batch.go", "loop/do.go"},
-	"context":    {"loop/batch.go", "loop/do.go", "loop/summarise.go"},
-	"time.Now":   {"loop/batch.go", "loop/do.go", "loop/summarise.go", "loop/run.go"}, // in run.go, what Options.Now is by default
-	"time.Since": {"loop/batch.go", "loop/do.go", "loop/summarise.go"},
+	"go":         {"loop/live.go", "loop/do.go"},
+	"select":     {"loop/live.go", "loop/do.go"},
+	"chan":       {"loop/live.go", "loop/do.go"},
+	"timer":      {"loop/live.go", "loop/do.go"},
+	"context":    {"loop/live.go", "loop/do.go", "loop/summarise.go"},
+	"time.Now":   {"loop/live.go", "loop/do.go", "loop/summarise.go", "loop/run.go"}, // in run.go, what Options.Now is by default
+	"time.Since": {"loop/live.go", "loop/do.go", "loop/summarise.go"},
 }
 
 func TestLoopIsDeterministicOutsideItsSeams(t *testing.T) {
