@@ -38,8 +38,11 @@ func (r *reply) event(name string, data []byte, tail bool) error {
 	case bytes.HasPrefix(data, []byte("[DONE]")):
 		r.done = true
 		return nil
-	case validJSON(data):
-		return r.chunk(name, gjson.ParseBytes(data))
+	}
+	v, ok := parseJSON(data)
+	switch {
+	case ok:
+		return r.chunk(name, v)
 	case bytes.IndexByte(data, '\n') > 0: // events without an empty line between them
 		for line := range bytes.Lines(bytes.Clone(data)) {
 			if err := r.event(name, line, tail); err != nil || r.done {
@@ -84,10 +87,10 @@ func (r *reply) chunk(name string, v gjson.Result) error {
 // whole takes in a reply that came in one piece.
 func (r *reply) whole(data []byte) error {
 	data = bytes.TrimSpace(data)
-	if !validJSON(data) {
+	v, ok := parseJSON(data)
+	if !ok {
 		return &Error{Message: "the response is no JSON: " + plainText(data), Body: clip(data), Retryable: data[0] != '<'}
 	}
-	v := gjson.ParseBytes(data)
 	root := object(v)
 	r.choose(root)
 	r.usage.readFrom(root, r.chosen)

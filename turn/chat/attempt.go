@@ -13,7 +13,6 @@ import (
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/packages/param"
 	"github.com/pawl-dev/pawl/turn"
-	"github.com/tidwall/gjson"
 )
 
 // attempt is one request and its reply.
@@ -108,13 +107,11 @@ func boundErrors(r *http.Request, next option.MiddlewareNext) (*http.Response, e
 }
 
 func statusError(response *http.Response, body []byte) *Error {
-	v, data := gjson.Result{}, body
-	if !validJSON(data) { // who asked for a stream may get its error as an event
+	v, ok := parseJSON(body)
+	if !ok { // who asked for a stream may get its error as an event
 		events := eventReader{body: bytes.NewReader(body)}
-		_, data, _ = events.next()
-	}
-	if validJSON(data) {
-		v = gjson.ParseBytes(data)
+		_, data, _ := events.next()
+		v, _ = parseJSON(data)
 	}
 	e := errorInBody(v, body)
 	e.Status = response.StatusCode

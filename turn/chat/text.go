@@ -7,6 +7,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/pawl-dev/pawl/turn"
 	"github.com/tidwall/gjson"
 )
 
@@ -91,28 +92,12 @@ func escapedUnit[T string | []byte](text T) (rune, bool) {
 	return rune(n), err == nil
 }
 
-// validJSON also bounds the nesting, since the parsers call themselves for each
-// level, and a stack that overflows ends the process.
-func validJSON(data []byte) bool {
-	const maxDepth = 500
-	if bytes.Count(data, []byte("{"))+bytes.Count(data, []byte("[")) > maxDepth {
-		level := 0
-		for i := 0; i < len(data); i++ {
-			switch data[i] {
-			case '{', '[':
-				if level++; level > maxDepth {
-					return false
-				}
-			case '}', ']':
-				level--
-			case '"':
-				for i++; i < len(data) && data[i] != '"'; i++ {
-					if data[i] == '\\' {
-						i++
-					}
-				}
-			}
-		}
+// parseJSON reads what a server sent. It also bounds the nesting, since parsers call
+// themselves for each level, and a stack that overflows ends the process.
+func parseJSON(data []byte) (v gjson.Result, ok bool) {
+	text := string(data)
+	if turn.ValidJSON(text) != nil {
+		return gjson.Result{}, false
 	}
-	return gjson.ValidBytes(data)
+	return gjson.Parse(text), true
 }
