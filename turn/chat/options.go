@@ -151,6 +151,9 @@ type Report struct {
 }
 
 const (
+	defaultRetries    = 4
+	defaultBackoff    = 500 * time.Millisecond
+	defaultMaxWait    = time.Minute
 	defaultFirstToken = 10 * time.Minute
 	defaultIdle       = 5 * time.Minute
 )

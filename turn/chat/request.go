@@ -76,10 +76,33 @@ func freeChoice(member string, v gjson.Result) string {
 
 // request is the body of one request.
 func (t *template) request(o *Options, messages []turn.TranscriptMessage, tools []turn.WireToolDefinition) ([]byte, error) {
-	b := []byte(t.head + `"messages":[`)
-	first, ran := true, false
+	b, err := o.appendMessages([]byte(t.head), messages)
+	if err != nil {
+		return nil, err
+	}
+	if len(tools) == 0 && o.DeclareTools {
+		tools = calledTools(messages)
+	}
+	if len(tools) > 0 {
+		if b, err = appendTools(b, tools, o.Strict); err != nil {
+			return nil, err
+		}
+		choice := t.choice
+		if slices.ContainsFunc(messages, func(m turn.TranscriptMessage) bool { return m.OfTool != nil }) {
+			choice = t.free
+		}
+		if choice != "" {
+			b = append(append(b, ','), choice...)
+		}
+		b = appendMembers(b, t.tools)
+	}
+	return append(append(appendMembers(b, t.rest), t.stream...), '}'), nil
+}
+
+func (o *Options) appendMessages(b []byte, messages []turn.TranscriptMessage) ([]byte, error) {
+	b = append(b, `"messages":[`...)
+	first := true
 	for i, m := range messages {
-		ran = ran || m.OfTool != nil
 		if !o.SendEmpty && turn.IsEmpty(m) {
 			continue
 		}
@@ -97,29 +120,14 @@ func (t *template) request(o *Options, messages []turn.TranscriptMessage, tools 
 			b = append(b, raw...)
 		}
 	}
-	b = append(b, ']')
-	if len(tools) == 0 && o.DeclareTools {
-		tools = calledTools(messages)
-	}
-	if len(tools) > 0 {
-		var err error
-		if b, err = appendTools(b, tools, o.Strict); err != nil {
-			return nil, err
-		}
-		choice := t.choice
-		if ran {
-			choice = t.free
-		}
-		for _, member := range append([]string{choice}, t.tools...) {
-			if member != "" {
-				b = append(append(b, ','), member...)
-			}
-		}
-	}
-	for _, member := range t.rest {
+	return append(b, ']'), nil
+}
+
+func appendMembers(b []byte, members []string) []byte {
+	for _, member := range members {
 		b = append(append(b, ','), member...)
 	}
-	return append(append(b, t.stream...), '}'), nil
+	return b
 }
 
 // calledTools are the tools that the messages call, each once.

@@ -9,12 +9,6 @@ import (
 	"time"
 )
 
-const (
-	defaultRetries = 4
-	defaultBackoff = 500 * time.Millisecond
-	defaultMaxWait = time.Minute
-)
-
 // wait is how long to wait before another attempt, and whether there is to be
 // one at all. What the server asks for is kept, unless it is more than the host
 // is ready to wait: asking sooner would only be refused again.
