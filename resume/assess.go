@@ -113,29 +113,19 @@ func pause(p PastSession) (v Verdict, because, suggestion string) {
 		return "", "", ""
 	}
 	var questions, approvals []string
-	var first *trajectory.Suspension // of those until a time
 	for _, c := range waiting {
 		switch s := c.Suspension; s.For {
 		case trajectory.ForApproval:
 			approvals = append(approvals, quoted(s.Question))
 		case trajectory.ForTime:
-			if first == nil || s.Until.Before(first.Until) {
-				first = s
-			}
 		default:
 			questions = append(questions, quoted(s.Question))
 		}
 	}
 	if len(questions)+len(approvals) == 0 {
-		because, suggestion = "It paused", "Start it again"
-		if !first.Until.IsZero() { // else it is due at once
-			at := first.Until.UTC().Format("2006-01-02 15:04 MST")
-			because, suggestion = because+" until "+at, suggestion+" after "+at
-		}
-		if first.Question != "" {
-			because += ": " + quoted(first.Question)
-		}
-		return ResumingLater, because + ".", suggestion + "; nothing has to be said."
+		first, _ := p.State.FirstWaiting()
+		because, suggestion = pauseUntil(first.Suspension)
+		return ResumingLater, because, suggestion
 	}
 	var does, do []string
 	if len(questions) > 0 {
@@ -147,6 +137,18 @@ func pause(p PastSession) (v Verdict, because, suggestion string) {
 		do = append(do, "Approve or deny "+list(approvals)+".")
 	}
 	return WaitingForReply, join(does...), join(do...)
+}
+
+func pauseUntil(s *trajectory.Suspension) (because, suggestion string) {
+	because, suggestion = "It paused", "Start it again"
+	if !s.Until.IsZero() { // else it is due at once
+		at := s.Until.UTC().Format("2006-01-02 15:04 MST")
+		because, suggestion = because+" until "+at, suggestion+" after "+at
+	}
+	if s.Question != "" {
+		because += ": " + quoted(s.Question)
+	}
+	return because + ".", suggestion + "; nothing has to be said."
 }
 
 func isStale(p PastSession, open []plan.Step) bool {
