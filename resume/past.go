@@ -1,18 +1,11 @@
 package resume
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
-	"github.com/pawl-dev/pawl/plan"
 	"github.com/pawl-dev/pawl/trajectory"
 	"github.com/pawl-dev/pawl/turn"
 )
@@ -57,21 +50,6 @@ type PastSession struct {
 	brokenOff bool // the last line is the beginning of an entry
 }
 
-// Action is a call that was started, as the record tells it.
-type Action struct {
-	turn.Call
-	Kind trajectory.Kind
-	// ReplaySafe: the tool said that repeating the call does no harm.
-	ReplaySafe bool
-	// Status is how it ended; "" when it did not.
-	Status trajectory.Status
-	Paths  []string
-	// Waits is set while it is suspended, and stays for one that a reply ended without
-	// its tool: see Status then. Asked is the question, or the reason.
-	Waits trajectory.Wait
-	Asked string
-}
-
 // ErrNoSession is wrapped by the error for a file in which nothing is an entry of a
 // session. Such a file is better not written to.
 var ErrNoSession = errors.New("the file is not a session")
@@ -96,17 +74,6 @@ func ReadPast(cwd, file string, observe ...func(trajectory.Event) error) (PastSe
 	return past, sessionError(file, err)
 }
 
-// openRoot takes "" for the current directory, as filepath.Join does. Otherwise the
-// session would not exist for the reader, and a writer would begin it a second time.
-func openRoot(cwd string) (*os.Root, error) { return os.OpenRoot(cmp.Or(cwd, ".")) }
-
-func sessionError(file string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("session %q: %w", file, err)
-}
-
 func readIn(root *os.Root, file string, observe []func(trajectory.Event) error) (PastSession, error) {
 	f, err := open(root, file)
 	if err != nil {
@@ -114,47 +81,6 @@ func readIn(root *os.Root, file string, observe []func(trajectory.Event) error) 
 	}
 	defer f.Close()
 	return read(f, observe)
-}
-
-// open opens a regular file. The check comes first, because opening can have an
-// effect on a device and would wait for a writer of a pipe; and once more after it,
-// because the file may have been replaced in between.
-func open(root *os.Root, file string) (*os.File, error) {
-	if !filepath.IsLocal(file) || slices.Contains(strings.Split(filepath.ToSlash(file), "/"), "..") {
-		return nil, errors.New("the path leads out of the directory")
-	}
-	info, err := root.Stat(file)
-	if err != nil {
-		return nil, err
-	}
-	if err := regular(info); err != nil {
-		return nil, err
-	}
-	f, err := root.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	if info, err = f.Stat(); err == nil {
-		err = regular(info)
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
-}
-
-func regular(info fs.FileInfo) error {
-	switch mode := info.Mode(); {
-	case mode.IsRegular():
-		return nil
-	case mode.IsDir():
-		return errors.New("it is a directory")
-	case mode&fs.ModeNamedPipe != 0:
-		return errors.New("it is a pipe")
-	default:
-		return fmt.Errorf("it is no regular file (%s)", mode.Type())
-	}
 }
 
 const keptProblems = 100
@@ -206,120 +132,4 @@ func read(r io.Reader, observe []func(trajectory.Event) error) (p PastSession, e
 		err = ErrNoSession
 	}
 	return p, err
-}
-
-// tracker gathers what a fold does not keep.
-type tracker struct {
-	past    *PastSession
-	fold    trajectory.Fold
-	running map[string]Action // of the latest batch, by id
-	waiting map[string]Action // and those that are suspended
-	turns   int
-	named   bool   // a title entry was read
-	title   string // of the latest run that has one
-	request string // the first user message
-}
-
-func (t *tracker) see(e trajectory.Event) {
-	p := t.past
-	if e.At.After(p.LastAt) {
-		p.LastAt = e.At
-	}
-	if e.Agent != "" {
-		return
-	}
-	switch b := e.Body.(type) {
-	case trajectory.RunStart:
-		p.LastRun = nil
-		if b.Title != "" {
-			t.title = b.Title
-		}
-		for _, m := range b.Messages {
-			t.given(m)
-		}
-	case trajectory.RunEnd:
-		p.LastRun = &b
-	case trajectory.Message:
-		t.given(b.Message)
-		if b.Turn != nil {
-			p.LastTurn, p.Unsure = b.Turn, nil
-			clear(t.running)
-			clear(t.waiting)
-			if !b.Turn.Auxiliary {
-				t.turns++
-			}
-		}
-	case trajectory.CallStart:
-		delete(t.waiting, b.ID)
-		t.running[b.ID] = Action{Call: b.Call, Kind: b.Kind, ReplaySafe: b.ReplaySafe}
-		t.acted(t.running[b.ID])
-	case trajectory.Suspend:
-		a := t.running[b.ID]
-		delete(t.running, b.ID)
-		a.Call, a.Waits, a.Asked = b.Call, b.For, b.Question
-		t.waiting[b.ID] = a
-		t.acted(a)
-	case trajectory.CallEnd:
-		t.ended(b)
-	case trajectory.PlanChange:
-		p.PlanTurn = t.turns
-	case trajectory.Title:
-		p.Title, t.named = b.Title, true
-	}
-}
-
-func (t *tracker) ended(b trajectory.CallEnd) {
-	a, ran := t.running[b.ID]
-	waited, asked := t.waiting[b.ID]
-	if asked {
-		a = waited
-	} else if !ran {
-		return
-	}
-	delete(t.running, b.ID)
-	delete(t.waiting, b.ID)
-	a.Status, a.Paths = b.Status, b.Paths
-	t.acted(a)
-	if a.Status == trajectory.CutOff || a.Status == trajectory.Unknown {
-		t.past.Unsure = append(t.past.Unsure, a)
-	}
-}
-
-func (t *tracker) acted(a Action) {
-	if a.Name == plan.ToolName && t.past.LastAction != nil && t.past.LastAction.Name != plan.ToolName {
-		return
-	}
-	t.past.LastAction = &a
-}
-
-// given takes a message that no model wrote. A result among them is what a host
-// itself answered a call that waited.
-func (t *tracker) given(m turn.TranscriptMessage) {
-	if m.OfTool != nil {
-		if a, ok := t.waiting[m.OfTool.ToolCallID]; ok {
-			delete(t.waiting, a.ID)
-			a.Status = trajectory.OK
-			t.acted(a)
-		}
-	}
-	if t.request == "" && m.OfUser != nil {
-		t.request = brief(turn.Text(m), titleLength)
-	}
-}
-
-func (t *tracker) finish() {
-	p := t.past
-	p.Messages, p.State = t.fold.Messages(), t.fold.State()
-	for _, c := range p.State.Open {
-		if a, ok := t.running[c.ID]; ok && c.Child == nil { // a child goes on, with calls of its own to settle
-			p.Unsure = append(p.Unsure, a)
-		} else if c.Imported {
-			p.Unsure = append(p.Unsure, Action{Call: c.Call})
-		}
-	}
-	for _, title := range []string{t.title, p.Header.Title, t.request} {
-		if !t.named && p.Title == "" {
-			p.Title = title
-		}
-	}
 }

@@ -1,0 +1,123 @@
+package resume
+
+import (
+	"github.com/pawl-dev/pawl/plan"
+	"github.com/pawl-dev/pawl/trajectory"
+	"github.com/pawl-dev/pawl/turn"
+)
+
+// tracker gathers what a fold does not keep.
+type tracker struct {
+	past    *PastSession
+	fold    trajectory.Fold
+	running map[string]Action // of the latest batch, by id
+	waiting map[string]Action // and those that are suspended
+	turns   int
+	named   bool   // a title entry was read
+	title   string // of the latest run that has one
+	request string // the first user message
+}
+
+func (t *tracker) see(e trajectory.Event) {
+	p := t.past
+	if e.At.After(p.LastAt) {
+		p.LastAt = e.At
+	}
+	if e.Agent != "" {
+		return
+	}
+	switch b := e.Body.(type) {
+	case trajectory.RunStart:
+		p.LastRun = nil
+		if b.Title != "" {
+			t.title = b.Title
+		}
+		for _, m := range b.Messages {
+			t.given(m)
+		}
+	case trajectory.RunEnd:
+		p.LastRun = &b
+	case trajectory.Message:
+		t.given(b.Message)
+		if b.Turn != nil {
+			p.LastTurn, p.Unsure = b.Turn, nil
+			clear(t.running)
+			clear(t.waiting)
+			if !b.Turn.Auxiliary {
+				t.turns++
+			}
+		}
+	case trajectory.CallStart:
+		delete(t.waiting, b.ID)
+		t.running[b.ID] = Action{Call: b.Call, Kind: b.Kind, ReplaySafe: b.ReplaySafe}
+		t.acted(t.running[b.ID])
+	case trajectory.Suspend:
+		a := t.running[b.ID]
+		delete(t.running, b.ID)
+		a.Call, a.Waits, a.Asked = b.Call, b.For, b.Question
+		t.waiting[b.ID] = a
+		t.acted(a)
+	case trajectory.CallEnd:
+		t.ended(b)
+	case trajectory.PlanChange:
+		p.PlanTurn = t.turns
+	case trajectory.Title:
+		p.Title, t.named = b.Title, true
+	}
+}
+
+func (t *tracker) ended(b trajectory.CallEnd) {
+	a, ran := t.running[b.ID]
+	waited, asked := t.waiting[b.ID]
+	if asked {
+		a = waited
+	} else if !ran {
+		return
+	}
+	delete(t.running, b.ID)
+	delete(t.waiting, b.ID)
+	a.Status, a.Paths = b.Status, b.Paths
+	t.acted(a)
+	if a.Status == trajectory.CutOff || a.Status == trajectory.Unknown {
+		t.past.Unsure = append(t.past.Unsure, a)
+	}
+}
+
+func (t *tracker) acted(a Action) {
+	if a.Name == plan.ToolName && t.past.LastAction != nil && t.past.LastAction.Name != plan.ToolName {
+		return
+	}
+	t.past.LastAction = &a
+}
+
+// given takes a message that no model wrote. A result among them is what a host
+// itself answered a call that waited.
+func (t *tracker) given(m turn.TranscriptMessage) {
+	if m.OfTool != nil {
+		if a, ok := t.waiting[m.OfTool.ToolCallID]; ok {
+			delete(t.waiting, a.ID)
+			a.Status = trajectory.OK
+			t.acted(a)
+		}
+	}
+	if t.request == "" && m.OfUser != nil {
+		t.request = brief(turn.Text(m), titleLength)
+	}
+}
+
+func (t *tracker) finish() {
+	p := t.past
+	p.Messages, p.State = t.fold.Messages(), t.fold.State()
+	for _, c := range p.State.Open {
+		if a, ok := t.running[c.ID]; ok && c.Child == nil { // a child goes on, with calls of its own to settle
+			p.Unsure = append(p.Unsure, a)
+		} else if c.Imported {
+			p.Unsure = append(p.Unsure, Action{Call: c.Call})
+		}
+	}
+	for _, title := range []string{t.title, p.Header.Title, t.request} {
+		if !t.named && p.Title == "" {
+			p.Title = title
+		}
+	}
+}
