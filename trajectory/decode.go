@@ -22,15 +22,6 @@ type record struct {
 	header Header
 }
 
-// VersionError says that a session is written in a format that is newer than this
-// package.
-type VersionError struct{ Version int64 }
-
-// Error says which version the session has, and which one is read here.
-func (e *VersionError) Error() string {
-	return fmt.Sprintf("the session is in version %d of the format, and this program reads up to version %d", e.Version, Version)
-}
-
 // decoder reads lines, one after the other.
 type decoder struct{ scratch fields }
 

@@ -47,3 +47,12 @@ func (p *Problem) Error() string {
 
 // Unwrap is the problem's Err.
 func (p *Problem) Unwrap() error { return p.Err }
+
+// VersionError says that a session is written in a format that is newer than this
+// package.
+type VersionError struct{ Version int64 }
+
+// Error says which version the session has, and which one is read here.
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("the session is in version %d of the format, and this program reads up to version %d", e.Version, Version)
+}
