@@ -49,21 +49,8 @@ func newHost(c config, getenv func(string) string, out io.Writer) (_ *host, err 
 	if err := h.openDirectory(); err != nil {
 		return nil, err
 	}
-	var real bool
-	h.endpoint, real = fromEnvironment(getenv)
-	switch {
-	case !real && (h.broken == nil || h.task != ""):
-		return nil, errors.New("a directory or a task of your own needs a model: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of yours")
-	case !real:
-		if err := h.standIn(); err != nil {
-			return nil, err
-		}
-	}
-	if h.window <= 0 {
-		h.window = 100_000
-		if h.endpoint.standin {
-			h.window = 3_000 // small, so that it is seen what happens then
-		}
+	if err := h.chooseModel(getenv); err != nil {
+		return nil, err
 	}
 	h.watch = progress.NewWatch(progress.WatchOptions{Notice: h.p.notice, NoticeAt: h.noticeAt, Local: h.local()})
 	h.p.watch = h.watch
@@ -106,13 +93,26 @@ func (h *host) openDirectory() (err error) {
 	return nil
 }
 
-func (h *host) standIn() error {
-	s, err := standin.Start(5 * time.Millisecond)
-	if err != nil {
-		return err
+// chooseModel takes the model that the environment names, or else the stand-in, whose
+// window is small, so that it is seen what happens when one is full.
+func (h *host) chooseModel(getenv func(string) string) error {
+	var real bool
+	h.endpoint, real = fromEnvironment(getenv)
+	window := int64(100_000)
+	if !real {
+		if h.broken == nil || h.task != "" {
+			return errors.New("a directory or a task of your own needs a model: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of yours")
+		}
+		s, err := standin.Start(5 * time.Millisecond)
+		if err != nil {
+			return err
+		}
+		h.closers = append(h.closers, s.Close)
+		h.endpoint, window = endpoint{url: s.URL, model: standin.Model, standin: true}, 3_000
 	}
-	h.closers = append(h.closers, s.Close)
-	h.endpoint = endpoint{url: s.URL, model: standin.Model, standin: true}
+	if h.window <= 0 {
+		h.window = window
+	}
 	return nil
 }
 
