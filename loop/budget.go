@@ -11,10 +11,11 @@ import (
 )
 
 // Budget bounds what a run and its child runs may spend in all, earlier runs of
-// the same session included. Zero and negative limits are none. It is checked
-// before each model turn and, for tool calls, before each call; within a
-// child run it is checked in the same places. A model call that has begun is finished, so a run may end above a limit by one turn, and one of each child run
-// that is at work; the tool calls are never more than allowed.
+// the same session included. Zero and negative limits are none. It is checked before
+// each model turn and, for tool calls, before each call, in a child run too. A model
+// call that has begun is finished, so a run may end above a limit by one turn, and by
+// one more of each child run that is at work; the tool calls are never more than
+// allowed.
 //
 // A run that reaches a limit is aborted, with a *[BudgetError] as its Cause.
 type Budget struct {

@@ -85,10 +85,10 @@
 // Options.Compact makes room when the window fills: [Summarise], [Prune], or both
 // in a function of the host's, a [CompactFn]. It decides from a struct, [Compacting],
 // rather than from messages and state alone: how deep to cut depends on whether the
-// model has refused the transcript, and how often. That is the one place where what was sent before is
-// not sent again. When it fails, the record says so and the run goes on; only where
-// the model refused the transcript does the run depend on it. Options.Budget bounds
-// what is spent, Options.FinalTurn asks for a last word at a limit.
+// model has refused the transcript, and how often. Compacting is the one place where
+// what was sent before is not sent again. When it fails, the record says so and the run
+// goes on; only where the model refused the transcript does the run depend on it.
+// Options.Budget bounds what is spent, Options.FinalTurn asks for a last word at a limit.
 //
 // # Where time, chance and goroutines are
 //

@@ -28,8 +28,8 @@ func WaitForReply(question string) *Pause {
 // ResumeLater suspends the call until a given time. A run that is started then
 // runs the tool again. Why is for people to read. A tool that is told to stop can
 // return it for time.Now(): its call is not cut off, and runs again in the next run,
-// whenever that starts. A time that has no JSON, such as
-// one in the year 10000, fails the call.
+// whenever that starts. A time that has no JSON, such as one in the year 10000, fails
+// the call.
 func ResumeLater(at time.Time, why string) *Pause {
 	p := &Pause{suspension: trajectory.Suspension{For: trajectory.ForTime, Question: why, Until: at}}
 	if _, err := at.MarshalJSON(); err != nil {

@@ -140,9 +140,8 @@ func (r *run) turns() *ending {
 
 // answered ends a run over a transcript that ends in a plain reply: unless a message
 // has come in there is nothing to ask the model, so resuming a finished run is
-// harmless. A last word
-// at a limit is no such reply: the work may go on. Nor does one end the run where
-// the process died before anybody was asked whether it does.
+// harmless. A last word at a limit is no such reply: the work may go on. Nor does a
+// reply end the run where the process died before anybody was asked whether it does.
 func (r *run) answered() *ending {
 	messages := r.fold.Messages()
 	last := messages[len(messages)-1]

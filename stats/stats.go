@@ -10,10 +10,10 @@
 //
 // The same folds make the totals of a live run, of a replayed session and of a run
 // with its children, so the three agree; trajectory.Fold is the one over the entries
-// of a record. Sums are exact: money is an integer,
-// rates are computed from the totals and never stored. A negative or absurd figure
-// from a provider counts as nothing, and a sum that would overflow stays at the
-// largest value, so no total ever goes down.
+// of a record. Sums are exact: money is an integer, and rates are computed from the
+// totals and never stored. A negative or absurd figure from a provider counts as
+// nothing, and a sum that would overflow stays at the largest value, so no total ever
+// goes down.
 //
 // An unknown price never reads as zero: [RunStats] counts the calls that nobody
 // priced, and its Cost is then a floor. A model call that is no turn of the

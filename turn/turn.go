@@ -30,8 +30,8 @@ type WireToolCall = openai.ChatCompletionMessageToolCallUnion
 // It must not write to either slice and may keep neither beyond the call. After ctx
 // is done it must return soon: with an error for which errors.Is(err, ctx.Err())
 // holds, or with the turn if that was complete. It may be called from several
-// goroutines when several runs share it. Beside an error it may return what it knows: usage that
-// was spent is then counted, and the partial message reaches the host.
+// goroutines when several runs share it. Beside an error it may return what it knows:
+// usage that was spent is then counted, and the partial message reaches the host.
 //
 // The zero ModelTurnResult with a nil error is an empty reply, and ends the run as
 // done: a client that got nothing returns an error.

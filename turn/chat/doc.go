@@ -25,10 +25,10 @@
 // A reply that the server reported as complete, by a finish reason or by [DONE].
 // Anything else is an error, also with the status 200: an error object inside the
 // stream, a finish reason that reports a failure, a page, an empty body, no choices,
-// half a tool call, a stream that ends early. The *[Error] says what arrived, and beside it stand the text so far and
-// the usage known so far. The calls of a reply that did not end are never handed
-// over. The finish reason itself is passed on as reported; what "length" or
-// "content_filter" mean for a run is the loop's business.
+// half a tool call, a stream that ends early. The *[Error] says what arrived, and
+// beside it stand the text so far and the usage known so far. The calls of a reply that
+// did not end are never handed over. The finish reason itself is passed on as reported;
+// what "length" or "content_filter" mean for a run is the loop's business.
 //
 // # What comes back to the server
 //
