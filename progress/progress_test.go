@@ -170,13 +170,7 @@ func TestSpendOverASuspendedCall(t *testing.T) {
 	s.put(trajectory.CallEnd{Call: call, Turn: 1, Status: trajectory.OK, Children: twice, Agents: 1, Message: turn.ToolResult("c0", "ok")})
 	s.says("done")
 
-	var f trajectory.Fold
-	w := progress.NewWatch(progress.WatchOptions{})
-	for i, e := range s.events {
-		require.NoError(t, f.Add(e))
-		require.NoError(t, w.Record(e))
-		require.Equal(t, progress.Spend(f.State(), w.Spend().Model), w.Spend(), "entry %d", i)
-	}
+	w := spendAgrees(t, s.events)
 	_, all := w.Progress()
 	require.Equal(t, progress.RunProgress{Agents: 1}, all)
 	require.EqualValues(t, 154, w.Spend().DelegatedTokens)
@@ -195,12 +189,6 @@ func TestSpendOfALastWord(t *testing.T) {
 		Children: stats.AccumulateAuxiliarySpend(stats.RunStats{}, stats.AuxiliarySpend{Usage: lastWord.Turn.Usage})})
 	s.put(lastWord)
 
-	var f trajectory.Fold
-	w := progress.NewWatch(progress.WatchOptions{})
-	for i, e := range s.events {
-		require.NoError(t, f.Add(e))
-		require.NoError(t, w.Record(e))
-		require.Equal(t, progress.Spend(f.State(), w.Spend().Model), w.Spend(), "entry %d", i)
-	}
+	w := spendAgrees(t, s.events)
 	require.EqualValues(t, 1, w.Spend().Requests)
 }

@@ -147,6 +147,19 @@ func TestSpendIsThatOfTheState(t *testing.T) {
 	}
 }
 
+// spendAgrees has a watch follow the entries, and checks that it tells of the spend
+// what the fold's state tells, after each of them.
+func spendAgrees(t require.TestingT, events []trajectory.Event) *progress.Watch {
+	var f trajectory.Fold
+	w := progress.NewWatch(progress.WatchOptions{})
+	for i, e := range events {
+		require.NoError(t, f.Add(e))
+		require.NoError(t, w.Record(e))
+		require.Equal(t, progress.Spend(f.State(), w.Spend().Model), w.Spend(), "entry %d", i)
+	}
+	return w
+}
+
 // A child run that its tool left behind goes on recording. What it spends after the
 // call has ended counts nowhere, live or replayed.
 func TestSpendOfAChildThatWasLeftBehind(t *testing.T) {
@@ -156,12 +169,6 @@ func TestSpendOfAChildThatWasLeftBehind(t *testing.T) {
 		s.child(0, trajectory.RunStart{}).child(0, late).says("done").says("done")
 		s.turn = 1
 		s.child(0, late).run(turn.User("more")).child(0, late)
-		var f trajectory.Fold
-		w := progress.NewWatch(progress.WatchOptions{})
-		for i, e := range s.events {
-			require.NoError(t, f.Add(e))
-			require.NoError(t, w.Record(e))
-			require.Equal(t, progress.Spend(f.State(), w.Spend().Model), w.Spend(), "entry %d", i)
-		}
+		spendAgrees(t, s.events)
 	}
 }

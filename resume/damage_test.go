@@ -41,12 +41,7 @@ func TestALostLineCostsNoOther(t *testing.T) {
 					}
 				}
 
-				after, res := h.run(session)
-				require.Equal(t, turn.Done, res.StopReason)
-				again, err := resume.Read(bytes.NewReader(after), nil)
-				require.NoError(t, err)
-				require.Equal(t, transcript(t, res.Messages), transcript(t, again.Messages))
-				require.Equal(t, timeless(res.Total()), timeless(again.State.Total()))
+				again := agrees(t, h, session)
 				require.Equal(t, past.ProblemCount, again.ProblemCount, "line %d", lost.Line)
 			}
 		})
@@ -64,13 +59,20 @@ func TestDamageAndCarryOn(t *testing.T) {
 		}
 		require.NoError(t, err)
 		require.NoError(t, turn.Check(past.Messages))
-		after, res := h.run(session)
-		require.Equal(t, turn.Done, res.StopReason)
-		again, err := resume.Read(bytes.NewReader(after), nil)
-		require.NoError(t, err)
-		require.Equal(t, transcript(t, res.Messages), transcript(t, again.Messages))
-		require.Equal(t, timeless(res.Total()), timeless(again.State.Total()))
+		agrees(t, h, session)
 	})
+}
+
+// agrees carries a session on to its end, and checks that its record then tells what
+// the result tells.
+func agrees(t require.TestingT, h *host, session []byte) resume.PastSession {
+	after, res := h.run(session)
+	require.Equal(t, turn.Done, res.StopReason)
+	again, err := resume.Read(bytes.NewReader(after), nil)
+	require.NoError(t, err)
+	require.Equal(t, transcript(t, res.Messages), transcript(t, again.Messages))
+	require.Equal(t, timeless(res.Total()), timeless(again.State.Total()))
+	return again
 }
 
 // damaged is a session some of whose lines are damaged, gone, doubled, swapped or cut.

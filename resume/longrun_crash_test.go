@@ -77,7 +77,7 @@ func (w *walker) run(session []byte) ([]byte, loop.Result) {
 	if w.agent != nil {
 		child := o
 		child.From = trajectory.State{}
-		o = loop.Options{Turn: lead, Tools: []loop.Tool{loop.NewSubAgent(*w.agent, "Walk.", child)}, From: past.State, Record: record}
+		o = loop.Options{Turn: leads, Tools: []loop.Tool{loop.NewSubAgent(*w.agent, "Walk.", child)}, From: past.State, Record: record}
 	}
 	messages := past.Messages
 	if len(messages) == 0 {
@@ -89,15 +89,6 @@ func (w *walker) run(session []byte) ([]byte, loop.Result) {
 	require.NoError(w.t, turn.Check(res.Messages))
 	require.Empty(w.t, turn.OpenCalls(res.Messages))
 	return out.Bytes(), res
-}
-
-// lead starts one agent and reads its answer out.
-func lead(_ context.Context, messages []turn.TranscriptMessage, _ []turn.WireToolDefinition) (turn.ModelTurnResult, error) {
-	r := turn.ModelTurnResult{Message: turn.Assistant("It is done."), Usage: turn.Usage{InputTokens: 10, OutputTokens: 1}}
-	if messages[len(messages)-1].OfTool == nil {
-		r.Message = turn.Assistant("", turn.Call{ID: "a", Name: "agent", Arguments: `{"task":"walk"}`})
-	}
-	return r, nil
 }
 
 // Cut before, in and after its compactions, a session ends as the one that was never

@@ -21,6 +21,11 @@ import (
 // read collects what a session holds.
 func read(t require.TestingT, data []byte) (r *Reader, entries []Entry, problems []*Problem) {
 	r = NewReader(bytes.NewReader(data))
+	entries, problems = readAll(t, r)
+	return r, entries, problems
+}
+
+func readAll(t require.TestingT, r *Reader) (entries []Entry, problems []*Problem) {
 	for e, err := range r.Entries() {
 		var p *Problem
 		if errors.As(err, &p) {
@@ -30,7 +35,7 @@ func read(t require.TestingT, data []byte) (r *Reader, entries []Entry, problems
 		require.NoError(t, err)
 		entries = append(entries, e)
 	}
-	return r, entries, problems
+	return entries, problems
 }
 
 func write(t require.TestingT, events ...Event) []byte {

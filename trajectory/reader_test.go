@@ -179,17 +179,7 @@ func TestLongLines(t *testing.T) {
 			t.Run(c.name+" "+name, func(t *testing.T) {
 				r := NewReader(wrap(strings.NewReader(c.data)))
 				r.MaxLine = c.max
-				var entries []Entry
-				var problems []*Problem
-				for e, err := range r.Entries() {
-					var p *Problem
-					if errors.As(err, &p) {
-						problems = append(problems, p)
-						continue
-					}
-					require.NoError(t, err)
-					entries = append(entries, e)
-				}
+				entries, problems := readAll(t, r)
 				require.Equal(t, c.faults, faults(problems), "%v", problems)
 				require.Len(t, entries, c.want)
 				if c.want > 0 {
