@@ -24,8 +24,8 @@ type Listed struct {
 	Size       int64
 	Title      string
 	Assessment Unfinished
-	// Problems is how many things are wrong with the file.
-	Problems int
+	// ProblemCount is how many things are wrong with the file.
+	ProblemCount int
 }
 
 // List is the sessions in a directory, the one written to last first: every file
@@ -108,6 +108,6 @@ func sessions(root *os.Root) ([]Listed, error) {
 
 func (l *Listed) read(root *os.Root) error {
 	past, err := readIn(root, l.File, nil)
-	l.Title, l.Problems, l.Assessment = past.Title, past.ProblemCount, Assess(past)
+	l.Title, l.ProblemCount, l.Assessment = past.Title, past.ProblemCount, Assess(past)
 	return sessionError(l.File, err)
 }

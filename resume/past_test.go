@@ -244,13 +244,13 @@ func TestList(t *testing.T) {
 		switch i {
 		case 7:
 			require.ErrorIs(t, err, ErrNoSession)
-			require.Equal(t, 1, l.Problems)
+			require.Equal(t, 1, l.ProblemCount)
 		case 8:
 			require.ErrorContains(t, err, `session "08.jsonl": it is a pipe`)
 		case 9:
 			require.NoError(t, err)
 			require.Equal(t, StoppedShort, l.Assessment.Verdict)
-			require.Equal(t, 1, l.Problems)
+			require.Equal(t, 1, l.ProblemCount)
 			require.Equal(t, "nine", l.Title)
 		default:
 			require.NoError(t, err)

@@ -26,7 +26,7 @@ func (s *story) ended(err error) { s.check("told to end, it ended in peace", err
 func (s *story) stand(what string, want map[string]int) {
 	got := map[string]int{}
 	for l, err := range resume.List(s.dir) {
-		if err != nil || l.Problems > 0 {
+		if err != nil || l.ProblemCount > 0 {
 			s.check(l.File+" can be read", false, err)
 		}
 		got[string(l.Assessment.Verdict)]++
