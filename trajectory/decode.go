@@ -25,27 +25,35 @@ type record struct {
 // decoder reads lines, one after the other.
 type decoder struct{ scratch fields }
 
-// decode reads one line.
-//
-// Almost all bytes of a session are messages, so a line in the layout of the
-// Writer, with its message last, is split there: what is before it is short, and
-// the message is checked as it is parsed. The two parts are valid if and only if
-// the whole is. Any other layout goes through a check of the whole line first.
+// decode reads one line. Almost all bytes of a session are messages, so a line in the
+// layout of the Writer is split there: what is before the message is short, and the
+// message is checked as it is parsed. Any other layout goes through a check of the
+// whole line first.
 func (d *decoder) decode(data []byte) (record, error) {
-	const key = `,"message":`
-	if at := bytes.Index(data, []byte(key)); at > 0 && data[len(data)-1] == '}' {
-		head := validUTF8(data[:at]) + "}"
-		if turn.ValidJSON(head) == nil {
-			if m, err := turn.ParseMessage(data[at+len(key) : len(data)-1]); err == nil {
-				return d.fields(head, func() (turn.TranscriptMessage, error) { return m, nil })
-			}
-		}
+	if head, m, ok := splitAtMessage(data); ok {
+		return d.fields(head, func() (turn.TranscriptMessage, error) { return m, nil })
 	}
 	text := validUTF8(data)
 	if err := turn.ValidJSON(text); err != nil {
 		return record{}, err
 	}
 	return d.fields(text, nil)
+}
+
+// splitAtMessage takes a line whose message stands last apart. The two parts are valid
+// if and only if the whole is.
+func splitAtMessage(data []byte) (head string, m turn.TranscriptMessage, ok bool) {
+	const key = `,"message":`
+	at := bytes.Index(data, []byte(key))
+	if at <= 0 || data[len(data)-1] != '}' {
+		return "", m, false
+	}
+	head = validUTF8(data[:at]) + "}"
+	if turn.ValidJSON(head) != nil {
+		return "", m, false
+	}
+	m, err := turn.ParseMessage(data[at+len(key) : len(data)-1])
+	return head, m, err == nil
 }
 
 func validUTF8(data []byte) string { return strings.ToValidUTF8(string(data), "\uFFFD") }
