@@ -195,14 +195,7 @@ func (f *Fold) Add(e Event) error {
 	}
 	switch b := e.Body.(type) {
 	case RunStart:
-		if f.base.Ended {
-			f.base.Iterations, f.base.Ended = 0, false
-		}
-		var errs []error
-		for _, m := range b.Messages {
-			errs = append(errs, f.addMessage(m, true))
-		}
-		return errors.Join(errs...)
+		return f.startRun(b)
 	case RunEnd:
 		f.base.Ended = b.Reason != turn.WaitingForReply && b.Reason != turn.ResumingLater
 		f.base.PlainReplies = 0
@@ -210,21 +203,7 @@ func (f *Fold) Add(e Event) error {
 		if b.Turn == nil {
 			return f.addMessage(b.Message, true)
 		}
-		if b.Turn.Auxiliary {
-			f.own = stats.AccumulateAuxiliarySpend(f.own, stats.AuxiliarySpend{Usage: b.Turn.Usage, ModelTime: b.Turn.Timings.Generation})
-			err := f.addMessage(b.Message, true)
-			f.base.LastWord = err == nil
-			return err
-		}
-		f.addTurn(b.Turn)
-		if turn.CountCalls(b.Message) == 0 {
-			f.base.PlainReplies++
-		}
-		err := f.addMessage(b.Message, false)
-		for i := range f.batch {
-			f.batch[i].Cut = turn.IsCut(b.Turn.Finish)
-		}
-		return err
+		return f.addReply(b)
 	case CallStart:
 		return f.start(b)
 	case Suspend:
@@ -240,6 +219,36 @@ func (f *Fold) Add(e Event) error {
 		return f.compact(b)
 	}
 	return nil
+}
+
+func (f *Fold) startRun(b RunStart) error {
+	if f.base.Ended {
+		f.base.Iterations, f.base.Ended = 0, false
+	}
+	var errs []error
+	for _, m := range b.Messages {
+		errs = append(errs, f.addMessage(m, true))
+	}
+	return errors.Join(errs...)
+}
+
+// addReply takes a message of the model.
+func (f *Fold) addReply(b Message) error {
+	if b.Turn.Auxiliary {
+		f.own = stats.AccumulateAuxiliarySpend(f.own, stats.AuxiliarySpend{Usage: b.Turn.Usage, ModelTime: b.Turn.Timings.Generation})
+		err := f.addMessage(b.Message, true)
+		f.base.LastWord = err == nil
+		return err
+	}
+	f.addTurn(b.Turn)
+	if turn.CountCalls(b.Message) == 0 {
+		f.base.PlainReplies++
+	}
+	err := f.addMessage(b.Message, false)
+	for i := range f.batch {
+		f.batch[i].Cut = turn.IsCut(b.Turn.Finish)
+	}
+	return err
 }
 
 func (f *Fold) addTurn(t *Turn) {
@@ -282,8 +291,7 @@ func (f *Fold) addMessage(m turn.TranscriptMessage, imported bool) error {
 	f.base.LastWord = false
 	f.place()
 	f.messages = append(f.messages, m)
-	f.batch, f.settled, f.first, f.next, f.index, f.runs = f.batch[:0], f.settled[:0], len(f.messages), 0, nil, nil
-	f.placed, f.late = 0, nil
+	f.beginBatch()
 	if n := turn.CountCalls(m); n > 1 { // room for the batch and its results at once
 		f.batch, f.settled = slices.Grow(f.batch, n), slices.Grow(f.settled, n)
 		f.messages = slices.Grow(f.messages, n)
@@ -294,13 +302,19 @@ func (f *Fold) addMessage(m turn.TranscriptMessage, imported bool) error {
 	}
 	if id, bad := repeatedID(f.batch); bad {
 		f.messages = f.messages[:len(f.messages)-1]
-		f.batch, f.settled, f.first = f.batch[:0], f.settled[:0], len(f.messages)
+		f.beginBatch()
 		if id == "" {
 			return errors.Join(err, errors.New("a message with a call that has no id"))
 		}
 		return errors.Join(err, fmt.Errorf("a message that calls %q twice", id))
 	}
 	return err
+}
+
+// beginBatch forgets the calls before: results stand behind the last message from now on.
+func (f *Fold) beginBatch() {
+	f.batch, f.settled, f.first, f.next, f.index, f.runs = f.batch[:0], f.settled[:0], len(f.messages), 0, nil, nil
+	f.placed, f.late = 0, nil
 }
 
 func (f *Fold) compact(b Compact) error {
@@ -323,7 +337,7 @@ func (f *Fold) compact(b Compact) error {
 		return err
 	}
 	f.messages, f.shared, f.base.LastUsage = messages, 0, turn.Usage{}
-	f.batch, f.settled, f.first, f.runs, f.placed, f.late = nil, nil, len(f.messages), nil, 0, nil
+	f.beginBatch()
 	return nil
 }
 
