@@ -92,11 +92,12 @@ func (r *run) claim(d *decision) error {
 }
 
 // refuse answers a call that was not claimed. One that waits goes on waiting: the
-// reply can be given again. A shutdown leaves open whatever may run yet.
+// reply can be given again. A shutdown leaves every other open too: all that is
+// refused would have run. After a failed recorder nobody goes on from here.
 func (r *run) refuse(d *decision) {
 	switch {
 	case d.open.Waiting():
-	case r.shutsDown() && (!d.open.Started || d.open.Child != nil):
+	case r.shutsDown() && r.recorderErr == nil:
 	case d.open.Started:
 		text := textUnknown
 		if t := r.tool(d.open.Name); t != nil && t.ReplaySafe {
@@ -111,6 +112,9 @@ func (r *run) refuse(d *decision) {
 // ran takes the outcome of a call that was dispatched.
 func (r *run) ran(d *decision, o *Outcome) error {
 	d.abandoned = o.Abandoned
+	if o.Status == "" && o.Suspension == nil {
+		o.Status = trajectory.CutOff
+	}
 	if r.shutsDown() && d.runsAgain(o) {
 		return nil
 	}
@@ -126,9 +130,6 @@ func (r *run) ran(d *decision, o *Outcome) error {
 	if o.Suspension != nil {
 		return emit(r, trajectory.Suspend{Call: d.open.Call, Turn: d.open.Turn, Suspension: *o.Suspension, Duration: o.Duration,
 			Children: d.children(o), Agents: d.open.Agents + o.Agents})
-	}
-	if o.Status == "" {
-		o.Status = trajectory.CutOff
 	}
 	return r.end(d, o, resultText(o, d.tool.ReplaySafe))
 }

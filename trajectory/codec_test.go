@@ -214,28 +214,30 @@ func TestArgumentsComeBackFromTheReply(t *testing.T) {
 		require.NoError(t, err)
 		return parsed(t, string(data))
 	}
-	want := []Event{
-		{Body: RunStart{Messages: turn.Transcript{reply(call("a", `{"n":0}`), call("b", `{}`)), parsed(t, `{"role":"tool","tool_call_id":"b","content":""}`)}}},
-		{Body: CallStart{Call: call("a", `{"n":0}`)}},
-		{Body: Message{reply(call("a", `{"n":1}`), call("b", `{"n":2}`)), &Turn{}}},
-		{Body: CallStart{Call: call("b", `{"n":2}`), Turn: 1}},
-		{Body: CallStart{Call: call("a", `{"n":1}`), Turn: 1}},
-		{Agent: "1.a", Body: Message{reply(call("a", `{"child":true}`)), &Turn{}}},
-		{Agent: "1.a", Body: CallStart{Call: call("a", `{"child":true}`), Turn: 1}},
-		{Body: CallEnd{Call: call("b", `{"n":2}`), Turn: 1, Message: parsed(t, `{"role":"tool","tool_call_id":"b","content":"x"}`)}},
-		{Agent: "1.a", Body: Suspend{Call: call("a", `{"child":true}`), Turn: 1, Suspension: Suspension{For: ForReply}}},
-		{Agent: "1.a", Body: RunEnd{Reason: turn.WaitingForReply}},
-		{Body: Suspend{Call: call("a", `{"n":1}`), Turn: 1, Suspension: Suspension{For: ForReply}}},
-		{Body: RunEnd{Reason: turn.WaitingForReply}},
-		{Body: RunStart{Continued: true}},
-		{Body: CallStart{Call: call("a", `{"n":1}`), Turn: 1}},
-		{Agent: "1.a", Body: CallStart{Call: call("a", `{"child":true}`), Turn: 1}},
+	for _, reason := range []turn.StopReason{turn.WaitingForReply, turn.ResumingLater, turn.Aborted, turn.Deadline} {
+		want := []Event{
+			{Body: RunStart{Messages: turn.Transcript{reply(call("a", `{"n":0}`), call("b", `{}`)), parsed(t, `{"role":"tool","tool_call_id":"b","content":""}`)}}},
+			{Body: CallStart{Call: call("a", `{"n":0}`)}},
+			{Body: Message{reply(call("a", `{"n":1}`), call("b", `{"n":2}`)), &Turn{}}},
+			{Body: CallStart{Call: call("b", `{"n":2}`), Turn: 1}},
+			{Body: CallStart{Call: call("a", `{"n":1}`), Turn: 1}},
+			{Agent: "1.a", Body: Message{reply(call("a", `{"child":true}`)), &Turn{}}},
+			{Agent: "1.a", Body: CallStart{Call: call("a", `{"child":true}`), Turn: 1}},
+			{Body: CallEnd{Call: call("b", `{"n":2}`), Turn: 1, Message: parsed(t, `{"role":"tool","tool_call_id":"b","content":"x"}`)}},
+			{Agent: "1.a", Body: Suspend{Call: call("a", `{"child":true}`), Turn: 1, Suspension: Suspension{For: ForReply}}},
+			{Agent: "1.a", Body: RunEnd{Reason: reason}}, // after each of which the child may go on
+			{Body: Suspend{Call: call("a", `{"n":1}`), Turn: 1, Suspension: Suspension{For: ForReply}}},
+			{Body: RunEnd{Reason: turn.WaitingForReply}},
+			{Body: RunStart{Continued: true}},
+			{Body: CallStart{Call: call("a", `{"n":1}`), Turn: 1}},
+			{Agent: "1.a", Body: CallStart{Call: call("a", `{"child":true}`), Turn: 1}},
+		}
+		data := write(t, want...)
+		require.Equal(t, 3, strings.Count(string(data), `child\":true`)+strings.Count(string(data), `n\":1`)+strings.Count(string(data), `n\":2`))
+		_, entries, problems := read(t, data)
+		require.Empty(t, problems)
+		require.Equal(t, want, events(entries))
 	}
-	data := write(t, want...)
-	require.Equal(t, 3, strings.Count(string(data), `child\":true`)+strings.Count(string(data), `n\":1`)+strings.Count(string(data), `n\":2`))
-	_, entries, problems := read(t, data)
-	require.Empty(t, problems)
-	require.Equal(t, want, events(entries))
 }
 
 func FuzzReader(f *testing.F) {

@@ -210,8 +210,8 @@ func (r *Reader) restore(e *Entry) {
 		if n := len(b.Messages); n > 0 {
 			m = lastReply(b.Messages)
 		}
-	case RunEnd: // a child that paused will be carried on
-		if e.Agent != "" && b.Reason != turn.WaitingForReply && b.Reason != turn.ResumingLater {
+	case RunEnd: // a child that paused or was stopped may be carried on
+		if e.Agent != "" && (b.Reason == "" || b.Reason == turn.Done || b.Reason == turn.IterationLimit) {
 			delete(r.replies, e.Agent)
 		}
 	case CallStart, CallEnd, Suspend:
