@@ -49,6 +49,9 @@ func (e *BudgetError) Error() string {
 	if e.Unpriced > 0 {
 		return fmt.Sprintf("the budget of %s %s cannot be kept: of the model calls so far, %d had no price", e.Bound, e.Limit, e.Unpriced)
 	}
+	if e.Limit == "cost" {
+		return fmt.Sprintf("the budget is spent: %s of %s", e.Value, e.Bound)
+	}
 	return fmt.Sprintf("the budget is spent: %s of %s %s", e.Value, e.Bound, e.Limit)
 }
 

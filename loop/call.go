@@ -18,7 +18,8 @@ type Call struct {
 	// Turn is the number of the reply that made the call: with the id it names the
 	// call, since some servers use the same ids in every turn.
 	Turn int `json:"turn"`
-	// Resume is set when a suspended call runs again.
+	// Resume is set when a call runs again that its tool suspended. A call that was
+	// approved runs for the first time, and has none.
 	Resume *Resumption `json:"resume,omitempty"`
 }
 

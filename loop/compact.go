@@ -101,7 +101,7 @@ func (r *run) compact(in Compacting) (smaller bool, err error) {
 	in.Messages, in.State = r.fold.Messages(), r.fold.State()
 	start := r.now()
 	c, err := r.o.Compact(r.ctx, in)
-	if c.Spend != (stats.AuxiliarySpend{}) && c.Spend.ModelTime <= 0 {
+	if !c.Spend.IsZero() && c.Spend.ModelTime <= 0 {
 		c.Spend.ModelTime = r.since(start)
 	}
 	body := trajectory.Compact{Head: c.Head, Drop: c.Drop, Of: len(in.Messages), Spend: c.Spend}
@@ -122,7 +122,7 @@ func (r *run) compact(in Compacting) (smaller bool, err error) {
 
 // spend counts a model call that was no turn.
 func (r *run) spend(s stats.AuxiliarySpend) error {
-	if s == (stats.AuxiliarySpend{}) {
+	if s.IsZero() {
 		return nil
 	}
 	return emit(r, trajectory.Spend{AuxiliarySpend: s})

@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -53,7 +54,13 @@ type RecorderError struct {
 }
 
 // Error names the entry that is missing in the record.
-func (e *RecorderError) Error() string { return "recording " + e.Entry + ": " + e.Err.Error() }
+func (e *RecorderError) Error() string {
+	text := e.Err.Error()
+	if strings.Contains(text, e.Entry) { // a trajectory.Writer names it too
+		return "recorder: " + text
+	}
+	return "recording " + e.Entry + ": " + text
+}
 
 // Unwrap is the recorder's error.
 func (e *RecorderError) Unwrap() error { return e.Err }

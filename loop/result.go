@@ -18,8 +18,9 @@ type Result struct {
 	trajectory.State
 	// StopReason is why the run stopped; "" when a failure ended it.
 	StopReason turn.StopReason `json:"stopReason"`
-	// Cause says more: the context's cause, the error of ShouldStop. It is nil when
-	// the run ended by itself.
+	// Cause says more of a stop: the context's cause, the error of ShouldStop, a spent
+	// budget. It is nil when the run ended by itself or by a failure, which is
+	// RunToolLoop's error.
 	Cause error `json:"-"`
 	// Messages is the whole transcript, Added what this run added to the messages
 	// it was given, a compaction's messages included. Neither shares memory that the
@@ -29,7 +30,8 @@ type Result struct {
 	// Last is the model's latest reply in this run, zero when it gave none. Where
 	// the process died right after a reply and this run goes on from it, it is that
 	// reply, without timings and finish. A reply that was empty, refused or filtered
-	// ends a run too: this is where it shows.
+	// ends a run too: this is where it shows; [turn.IsEmpty] of its [turn.ReplayForm]
+	// tells an empty one.
 	Last turn.ModelTurnResult `json:"last"`
 	// Partial is what a model call that failed or was cancelled left behind; nil
 	// when there was no such call.

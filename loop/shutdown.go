@@ -3,7 +3,6 @@ package loop
 import (
 	"context"
 	"errors"
-	"reflect"
 
 	"github.com/pawl-dev/pawl/trajectory"
 )
@@ -28,5 +27,5 @@ func (r *run) shutsDown() bool { return errors.Is(context.Cause(r.ctx), ErrShutd
 // runsAgain says of a call that was dispatched whether it is left open for the next
 // run. What its child runs spent would be forgotten with it.
 func (d *decision) runsAgain(o *Outcome) bool {
-	return o.Status == trajectory.CutOff && d.tool.ReplaySafe && !o.Abandoned && o.Agents == 0 && reflect.ValueOf(o.Children).IsZero()
+	return o.Status == trajectory.CutOff && d.tool.ReplaySafe && !o.Abandoned && o.Agents == 0 && o.Children.IsZero()
 }

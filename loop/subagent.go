@@ -29,17 +29,19 @@ import (
 //
 // When a call of the child waits, the parent's call waits for the same thing, and
 // is replied to in the parent: the reply goes on to the child, which carries on
-// where it was. Of several that wait the first is asked first.
+// where it was. Of several that wait the first is asked first. What a person is to
+// be shown is that call: [trajectory.OpenCall.Innermost].
 //
 // The parent's model hears what the child said last. Where the child did not end as
 // done it hears an error first: that the sub-agent failed and how, or that it stopped
 // before it was done (at its iteration limit, by a ShouldStop, when a budget was
-// spent) and why. Such a child is over: a later call begins a new one, which knows
-// nothing of it. The hooks of o are for the child alone and those of the parent are
+// spent) and why, and then the latest of the child's calls and what came of them, so
+// that it need not have them done again. Such a child is over: a later call begins a
+// new one, which knows nothing of it. The hooks of o are for the child alone and those of the parent are
 // not asked in it; what stops a child from above is the context's end, or a budget.
 //
 // All calls share the hooks of o, several at once. For hooks of each call, such as a
-// watch of package progress (which has an example, subAgent), make one more sub-agent
+// watch of package progress (its example subAgents), make one more sub-agent
 // in each, with a copy of o that has them:
 //
 //	agent := loop.NewSubAgent(tool, system, o)
@@ -146,7 +148,7 @@ func endedOutput(was *trajectory.Child) (Output, error) {
 func childOutput(res Result, err error) (Output, error) {
 	text := res.Text()
 	if err != nil {
-		return Text(text), fmt.Errorf("the sub-agent failed: %w", err)
+		return Text(strings.TrimSpace(text + deeds(res.Messages))), fmt.Errorf("the sub-agent failed: %w", err)
 	}
 	switch res.StopReason {
 	case turn.Done:
@@ -161,10 +163,44 @@ func childOutput(res Result, err error) (Output, error) {
 	if errors.Is(res.Cause, ErrShutdown) { // due at once
 		return Output{}, childPause(trajectory.Suspension{For: trajectory.ForTime, Question: ErrShutdown.Error()}, res)
 	}
+	text = strings.TrimSpace(text + deeds(res.Messages))
 	if res.Cause != nil {
 		return Text(text), fmt.Errorf("the sub-agent stopped before it was done (%s): %w", res.StopReason, res.Cause)
 	}
 	return Text(text), fmt.Errorf("the sub-agent stopped before it was done (%s)", res.StopReason)
+}
+
+// toldDeeds is how many of a child's calls its parent's model hears of.
+const toldDeeds = 20
+
+// deeds lists what a child did that did not come to an end of its own, so that its
+// parent's model does not have it done again: the latest calls and what came of them.
+func deeds(messages turn.Transcript) string {
+	var lines []string
+	times := map[string]int{}
+	var calls []turn.Call
+	for _, m := range messages {
+		if m.OfAssistant != nil {
+			calls = turn.Calls(m)
+		}
+		for _, c := range calls {
+			if m.OfTool != nil && c.ID == turn.CallID(m) {
+				line := fmt.Sprintf("\n- %s %s: %s", c.Name, clip(c.Arguments, 120), oneLine(turn.Text(m)))
+				if times[line]++; times[line] == 1 {
+					lines = append(lines, line)
+				}
+			}
+		}
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	for i, line := range lines {
+		if n := times[line]; n > 1 {
+			lines[i] += fmt.Sprintf(" (%d times)", n)
+		}
+	}
+	return "\n\nIts calls, and what came of each:" + strings.Join(lines[max(len(lines)-toldDeeds, 0):], "")
 }
 
 // childPause suspends the parent's call with the child in it.

@@ -211,7 +211,7 @@ func (o SummaryOptions) summary(ctx context.Context, messages turn.Transcript) (
 	reply, err := o.Turn(ctx, turn.Transcript{turn.System(o.Prompt), turn.User(rendered(messages, o.Window))}, nil)
 	spend := stats.AuxiliarySpend{Usage: reply.Usage, ModelTime: reply.Timings.Generation}
 	if err != nil {
-		if spend.IsZero() {
+		if spend.Usage.IsZero() {
 			spend = stats.AuxiliarySpend{} // as far as anybody knows there was no model call
 		}
 		return "", spend, fmt.Errorf("summarising: %w", err)

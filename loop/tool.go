@@ -50,7 +50,8 @@ type Tool struct {
 	// loop only records it; package progress counts a run's deeds by it.
 	Kind trajectory.Kind
 	// Approval asks for a person's approval of these arguments by returning a
-	// question; "" needs none. It must be pure. Nil never asks.
+	// question; "" needs none. It must be pure. Nil never asks. A call that was
+	// approved is not asked about again, also when it suspends itself later.
 	Approval func(Call) (question string)
 	// ReplaySafe says that running a call twice does no harm, so one that was cut
 	// off by a dying process, or by [ErrShutdown], is run again instead of reported to

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/pawl-dev/pawl/loop"
 	"github.com/pawl-dev/pawl/progress"
@@ -34,7 +35,8 @@ func ExampleWatch_subAgents() {
 			turn.Call{ID: "b", Name: "research", Arguments: `{"task":"Why?"}`}), turntest.Say("It is blue, nobody knows why.")).Turn,
 	})
 	fmt.Println(turn.Text(res.Messages[2]))
-	fmt.Println(turn.Text(res.Messages[3]))
+	told, _, _ := strings.Cut(turn.Text(res.Messages[3]), "\n") // and what it had called until then
+	fmt.Println(told)
 	fmt.Println(res.Text(), err)
 	// Output:
 	// It is blue.

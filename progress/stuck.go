@@ -65,7 +65,7 @@ func (e *StuckError) repeating(at int) bool { return e.lasts(max(2, (at+1)/2), 2
 //
 // Calls are compared with their results, as JSON: a result that changes, and an
 // edit that was not made before, begin the count again. So does a tool that polls,
-// and a command that sleeps.
+// a command that sleeps, and a call that paused the run until a time.
 func DetectStuck(events []trajectory.Event, turns int) error {
 	var t tally
 	var d detector

@@ -420,13 +420,25 @@ func TestAssessOfASubAgentAtWork(t *testing.T) {
 		}
 		require.NoError(t, w.Append(e))
 	}
-	past, err := Read(bytes.NewReader(file.Bytes()), nil)
-	require.NoError(t, err)
-	byHand := PastSession{Messages: past.Messages, State: past.State}
-	for _, p := range []PastSession{past, byHand} {
-		u := Assess(p)
-		require.Equal(t, StoppedShort, u.Verdict)
-		require.Equal(t, "The model called `scout`, which had no result yet.", u.Because)
-		require.Equal(t, "Carry on where you left off.", u.Suggestion)
+	says := func(because, suggestion string) {
+		past, err := Read(bytes.NewReader(file.Bytes()), nil)
+		require.NoError(t, err)
+		byHand := PastSession{Messages: past.Messages, State: past.State}
+		for _, p := range []PastSession{past, byHand} {
+			u := Assess(p)
+			require.Equal(t, StoppedShort, u.Verdict)
+			require.Equal(t, because, u.Because)
+			require.Equal(t, suggestion, u.Suggestion)
+		}
 	}
+	says("The model called `scout`, which had no result yet.", "Carry on where you left off.")
+
+	// What it had at work itself is another matter.
+	post := turn.Call{ID: "a", Name: "post", Arguments: `{}`}
+	require.NoError(t, w.Append(trajectory.Event{Agent: "1.a", Body: trajectory.Message{Message: turn.ReplayForm(turn.Assistant("", post)), Turn: &trajectory.Turn{}}}))
+	require.NoError(t, w.Append(trajectory.Event{Agent: "1.a", Body: trajectory.CallStart{Call: post, Turn: 1}}))
+	says("`post` was running when the session stopped, and what it did is unknown. The model called `scout`, which had no result yet.",
+		"Check first what `post` did before the session stopped, then carry on.")
+	require.NoError(t, w.Append(trajectory.Event{Agent: "1.a", Body: trajectory.CallEnd{Call: post, Turn: 1, Status: trajectory.OK, Message: turn.ToolResult("a", "posted")}}))
+	says("The model called `scout`, which had no result yet.", "Carry on where you left off.")
 }

@@ -34,7 +34,8 @@ type PastSession struct {
 	// plan is an action only where there is no other.
 	LastAction *Action
 	// Unsure are the calls since the latest reply whose effects nobody knows: they
-	// were running when something stopped them.
+	// were running when something stopped them. Of a sub-agent that was at work it is
+	// the calls that it had made itself.
 	Unsure []Action
 	// LastAt is the time of the latest entry.
 	LastAt time.Time

@@ -40,14 +40,15 @@
 // that it has, and the model is not asked. What to do with a session follows from
 // past.Assessment.Verdict and past.NeedsMessage():
 //
-//   - finished: nothing, or the host appends a new request.
-//   - unfinished, and a message is needed: it appends one, such as Assessment.Suggestion.
-//   - unfinished otherwise: it runs the session as it is.
-//   - waiting_for_reply: it shows what past.State.Waiting() asks, and puts the answers
-//     into Options.Replies.
-//   - resuming_later: it runs the session as it is, once the time has come.
-//
-// No message is accepted while a call waits.
+//   - [Finished]: nothing, or the host appends a new request. Where nothing was asked
+//     yet, and past.Messages is empty, that is the first.
+//   - [StoppedShort], and a message is needed: it appends one, such as
+//     Assessment.Suggestion.
+//   - [StoppedShort] otherwise: it runs the session as it is. A message may be appended
+//     all the same, and is delivered after what is settled first.
+//   - [WaitingForReply]: it shows what past.State.Waiting() asks, and puts the answers
+//     into Options.Replies. No message is accepted before that.
+//   - [ResumingLater]: it runs the session as it is, once the time has come.
 //
 // # Whether to carry on
 //

@@ -37,13 +37,21 @@ func unsure(p PastSession) []string {
 		}
 	}
 	if p.Unsure == nil { // put together by hand
-		for _, c := range p.State.Open {
-			if c.Started && !c.Waiting() && c.Child == nil || c.Imported {
-				add(c.Name)
-			}
-		}
+		eachAtWork(p.State.Open, add)
 	}
 	return names
+}
+
+// eachAtWork names the calls that were at work, in a child run those that it made.
+func eachAtWork(open []trajectory.OpenCall, name func(string)) {
+	for _, c := range open {
+		switch {
+		case c.Child != nil:
+			eachAtWork(c.Child.State.Open, name)
+		case c.Started && !c.Waiting() || c.Imported:
+			name(c.Name)
+		}
+	}
 }
 
 func running(p PastSession) string {

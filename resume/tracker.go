@@ -1,6 +1,8 @@
 package resume
 
 import (
+	"strings"
+
 	"github.com/pawl-dev/pawl/plan"
 	"github.com/pawl-dev/pawl/trajectory"
 	"github.com/pawl-dev/pawl/turn"
@@ -10,8 +12,8 @@ import (
 type tracker struct {
 	past    *PastSession
 	fold    trajectory.Fold
-	running map[string]Action // of the latest batch, by id
-	waiting map[string]Action // and those that are suspended
+	running map[string]Action // of the latest batch and of its child runs, by agent and id
+	waiting map[string]Action // of the batch, those that are suspended, by id
 	turns   int
 	named   bool   // a title entry was read
 	title   string // of the latest run that has one
@@ -24,6 +26,7 @@ func (t *tracker) see(e trajectory.Event) {
 		p.LastAt = e.At
 	}
 	if e.Agent != "" {
+		t.below(e)
 		return
 	}
 	switch b := e.Body.(type) {
@@ -49,11 +52,12 @@ func (t *tracker) see(e trajectory.Event) {
 		}
 	case trajectory.CallStart:
 		delete(t.waiting, b.ID)
-		t.running[b.ID] = Action{Call: b.Call, Kind: b.Kind, ReplaySafe: b.ReplaySafe}
-		t.acted(t.running[b.ID])
+		a := Action{Call: b.Call, Kind: b.Kind, ReplaySafe: b.ReplaySafe}
+		t.running[place("", b.ID)] = a
+		t.acted(a)
 	case trajectory.Suspend:
-		a := t.running[b.ID]
-		delete(t.running, b.ID)
+		a := t.running[place("", b.ID)]
+		delete(t.running, place("", b.ID))
 		a.Call, a.Waits, a.Asked = b.Call, b.For, b.Question
 		t.waiting[b.ID] = a
 		t.acted(a)
@@ -66,15 +70,30 @@ func (t *tracker) see(e trajectory.Event) {
 	}
 }
 
+// place names a call, also one that a child run made.
+func place(agent, id string) string { return agent + "\n" + id }
+
+// below notes which calls of child runs are at work.
+func (t *tracker) below(e trajectory.Event) {
+	switch b := e.Body.(type) {
+	case trajectory.CallStart:
+		t.running[place(e.Agent, b.ID)] = Action{Call: b.Call, Kind: b.Kind, ReplaySafe: b.ReplaySafe}
+	case trajectory.Suspend:
+		delete(t.running, place(e.Agent, b.ID))
+	case trajectory.CallEnd:
+		delete(t.running, place(e.Agent, b.ID))
+	}
+}
+
 func (t *tracker) ended(b trajectory.CallEnd) {
-	a, ran := t.running[b.ID]
+	a, ran := t.running[place("", b.ID)]
 	waited, asked := t.waiting[b.ID]
 	if asked {
 		a = waited
 	} else if !ran {
 		return
 	}
-	delete(t.running, b.ID)
+	delete(t.running, place("", b.ID))
 	delete(t.waiting, b.ID)
 	a.Status, a.Paths = b.Status, b.Paths
 	t.acted(a)
@@ -108,16 +127,26 @@ func (t *tracker) given(m turn.TranscriptMessage) {
 func (t *tracker) finish() {
 	p := t.past
 	p.Messages, p.State = t.fold.Messages(), t.fold.State()
-	for _, c := range p.State.Open {
-		if a, ok := t.running[c.ID]; ok && c.Child == nil { // a child goes on, with calls of its own to settle
-			p.Unsure = append(p.Unsure, a)
-		} else if c.Imported {
-			p.Unsure = append(p.Unsure, Action{Call: c.Call})
-		}
-	}
+	t.unsure("", p.State.Open)
 	for _, title := range []string{t.title, p.Header.Title, t.request} {
 		if !t.named && p.Title == "" {
 			p.Title = title
+		}
+	}
+}
+
+// unsure notes the calls that were at work. Of a child run that goes on, it is those
+// that the child had made.
+func (t *tracker) unsure(agent string, open []trajectory.OpenCall) {
+	for _, c := range open {
+		a, ran := t.running[place(agent, c.ID)]
+		switch {
+		case c.Child != nil:
+			t.unsure(strings.TrimPrefix(agent+"/"+trajectory.AgentName(c.Turn, c.ID), "/"), c.Child.State.Open)
+		case ran:
+			t.past.Unsure = append(t.past.Unsure, a)
+		case c.Imported:
+			t.past.Unsure = append(t.past.Unsure, Action{Call: c.Call})
 		}
 	}
 }

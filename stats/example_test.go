@@ -118,3 +118,14 @@ func ExampleRunStats_OutputTokensPerSecond() {
 	fmt.Println(s.OutputTokensPerSecond())
 	// Output: 75 true
 }
+
+func ExampleRunStats_IsZero() {
+	fmt.Println(stats.EmptyRunStats().IsZero(), stats.RunStats{Turns: 1}.IsZero())
+	// Output: true false
+}
+
+// A model call that failed at once spent nothing, as far as anybody knows.
+func ExampleAuxiliarySpend_IsZero() {
+	fmt.Println(stats.AuxiliarySpend{}.IsZero(), stats.AuxiliarySpend{ModelTime: time.Second}.IsZero())
+	// Output: true false
+}

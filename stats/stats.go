@@ -81,6 +81,15 @@ type AuxiliarySpend struct {
 	ModelTime time.Duration
 }
 
+// IsZero reports whether nothing was spent, as far as anybody knows.
+func (s AuxiliarySpend) IsZero() bool { return s.Usage.IsZero() && s.ModelTime == 0 }
+
+// IsZero reports whether nothing was done and nothing was spent.
+func (s RunStats) IsZero() bool {
+	return s.Turns == 0 && s.ToolCalls == 0 && s.InputTokens == 0 && s.OutputTokens == 0 && s.CachedInputTokens == 0 &&
+		s.Cost == 0 && s.Unpriced == 0 && s.ModelTime == 0 && s.ToolTime == 0 && len(s.ToolTimeBreakdown) == 0
+}
+
 // EmptyRunStats is the totals of a run that has done nothing, and the identity of
 // [AccumulateRun].
 func EmptyRunStats() RunStats { return RunStats{} }

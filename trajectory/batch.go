@@ -141,7 +141,7 @@ func (f *Fold) suspend(b Suspend) error {
 	s := b.Suspension
 	c.Pauses++
 	c.Suspension, c.Reply, c.Imported, c.Children, c.Agents = &s, nil, false, nil, b.Agents
-	if !isEmpty(b.Children) {
+	if !b.Children.IsZero() {
 		c.Children = &b.Children
 	}
 	c.Child = nil // it is in the suspension

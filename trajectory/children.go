@@ -84,7 +84,7 @@ func (f *Fold) open(i int) OpenCall {
 	c := f.batch[i]
 	if child := f.runs[i]; child != nil {
 		c.Children, c.Child = nil, nil
-		if spent := f.spentBelow(i); !isEmpty(spent) {
+		if spent := f.spentBelow(i); !spent.IsZero() {
 			c.Children = &spent
 		}
 		if len(child.messages) > 0 {
@@ -140,7 +140,7 @@ func addTime(s stats.RunStats, name string, d time.Duration) stats.RunStats {
 
 // addCompaction counts no model call for a compaction that made none.
 func addCompaction(s stats.RunStats, b Compact) stats.RunStats {
-	if b.Spend == (stats.AuxiliarySpend{}) {
+	if b.Spend.IsZero() {
 		return s
 	}
 	return stats.AccumulateAuxiliarySpend(s, b.Spend)

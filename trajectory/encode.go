@@ -116,7 +116,7 @@ func (l *line) rare(body Body) {
 		l.number("drop", int64(b.Drop))
 		l.number("of", int64(b.Of))
 		l.text("failed", b.Failed)
-		if b.Spend != (stats.AuxiliarySpend{}) {
+		if !b.Spend.IsZero() {
 			l.value("spend", b.Spend)
 		}
 		l.messages("head", b.Head)
@@ -260,15 +260,10 @@ func (l *line) spent(d time.Duration, children stats.RunStats, agents int) {
 	if d != 0 {
 		l.milliseconds("durationMs", d)
 	}
-	if !isEmpty(children) {
+	if !children.IsZero() {
 		l.value("children", children)
 	}
 	l.number("agents", int64(agents))
-}
-
-func isEmpty(s stats.RunStats) bool {
-	return s.Turns == 0 && s.ToolCalls == 0 && s.InputTokens == 0 && s.OutputTokens == 0 && s.CachedInputTokens == 0 &&
-		s.Cost == 0 && s.Unpriced == 0 && s.ModelTime == 0 && s.ToolTime == 0 && len(s.ToolTimeBreakdown) == 0
 }
 
 func (l *line) turn(t Turn) {

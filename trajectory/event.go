@@ -94,7 +94,7 @@ type CallEnd struct {
 	Turn     int
 	Status   Status
 	Message  turn.TranscriptMessage
-	Duration time.Duration  // of the last start; zero for a call that never ran
+	Duration time.Duration  // since its last start; what came before stands in its Suspends
 	Paths    []string       // what the call touched, as the tool says
 	Children stats.RunStats // of all child runs since the call first started
 	Agents   int            // how many child runs there were

@@ -135,6 +135,16 @@ func ExampleState_Total() {
 	// Output: 8 4900
 }
 
+// An agent wants to remove a file, and its lead's call waits for that.
+func ExampleOpenCall_Innermost() {
+	remove := trajectory.OpenCall{Call: turn.Call{ID: "x", Name: "rm", Arguments: `{"path":"old.txt"}`}, Suspension: &trajectory.Suspension{For: trajectory.ForApproval}}
+	agent := trajectory.OpenCall{Call: turn.Call{ID: "a", Name: "tidy"}, Suspension: &trajectory.Suspension{
+		For: trajectory.ForApproval, Child: &trajectory.Child{State: trajectory.State{Open: []trajectory.OpenCall{remove}}}}}
+	asked := agent.Innermost()
+	fmt.Println("allow", asked.Name, asked.Arguments, "for", agent.ID)
+	// Output: allow rm {"path":"old.txt"} for a
+}
+
 func ExampleState_FirstWaiting() {
 	noon := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 	s := trajectory.State{Open: []trajectory.OpenCall{

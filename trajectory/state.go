@@ -102,6 +102,19 @@ type OpenCall struct {
 	Child *Child `json:"child,omitempty"`
 }
 
+// Innermost is the call that a person is asked about, whose name and arguments to show:
+// of a sub-agent that waits it is the one inside it. The reply is to c all the same.
+func (c OpenCall) Innermost() OpenCall {
+	for c.Suspension != nil && c.Suspension.Child != nil {
+		inner, ok := c.Suspension.Child.State.FirstWaiting()
+		if !ok {
+			break
+		}
+		c = inner
+	}
+	return c
+}
+
 // Waiting reports whether the call is suspended and nothing has resumed it.
 func (c OpenCall) Waiting() bool { return c.Suspension != nil && c.Reply == nil }
 
