@@ -114,8 +114,8 @@ func (t *Tool) failed(ctx *callContext, err error, o *Outcome) {
 	o.Status, o.Error = trajectory.Failed, err.Error()
 	switch {
 	case errors.As(err, &pause):
-		if pause.err != nil {
-			o.Error = pause.err.Error()
+		if err := pause.check(); err != nil {
+			o.Error = err.Error()
 			return
 		}
 		s := pause.suspension

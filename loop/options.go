@@ -43,7 +43,7 @@ type Options struct {
 	// budget is spent: one more call, without tools. The user message that asks what was
 	// done and what was not is the loop's. It counts as auxiliary spend, and the reason
 	// to stop stays. A run that goes on from there adds a user message that says so, so
-	// the host needs none.
+	// the host needs none; where the limit still holds it ends with the word that it has.
 	FinalTurn bool
 
 	// From is the state that an earlier run left: res.State, past.State. The zero

@@ -42,18 +42,36 @@ func ResumeLater(at time.Time, why string) *Pause {
 // with what was saved and the reply in Call.Resume. Saving(nil) is fine where the
 // tool needs the reply alone. A denial never reaches the tool (that of a sub-agent
 // aside, which hands it on to the call inside). A v that has no JSON, or one nested
-// deeper than a record can hold (498), fails the call.
+// deeper than a record can hold (498, and less in a sub-agent, whose pause stands in its
+// parent's) or beyond 63 MiB, fails the call.
 func (p *Pause) Saving(v any) *Pause {
 	data, err := json.Marshal(v)
-	if err == nil {
-		err = turn.ValidJSON("[[" + string(data) + "]]") // a record holds it two levels down
-	}
 	if err != nil {
 		return &Pause{suspension: p.suspension, err: fmt.Errorf("saving with the pause: %w", err)}
 	}
 	s := p.suspension
 	s.Saved = data
 	return &Pause{s, p.err}
+}
+
+// check finds what no record could hold: a tool's mistake fails its call, not the run.
+// That of a call in a sub-agent stands in those of the calls above it, deeper with each.
+func (p *Pause) check() error {
+	if p.err != nil {
+		return p.err
+	}
+	data, err := json.Marshal(p.suspension)
+	if err == nil {
+		err = turn.ValidJSON("[" + string(data) + "]") // a record holds it one level down
+	}
+	const around = 1 << 20 // what else stands in its line
+	if most := trajectory.DefaultMaxLine - around; err == nil && len(data) > most {
+		err = fmt.Errorf("it has %d bytes, more than %d", len(data), most)
+	}
+	if err != nil {
+		return fmt.Errorf("the pause cannot be recorded: %w", err)
+	}
+	return nil
 }
 
 // Error says what the call waits for.

@@ -140,18 +140,20 @@ func (r *run) turns() *ending {
 
 // answered ends a run over a transcript that ends in a plain reply: unless a message
 // has come in there is nothing to ask the model, so resuming a finished run is
-// harmless. A last word at a limit is no such reply: the work may go on. Nor does a
-// reply end the run where the process died before anybody was asked whether it does.
+// harmless. A last word at a limit is no such reply: the work goes on where the limit
+// allows it now. Nor does a reply end the run where the process died before anybody
+// was asked whether it does.
 func (r *run) answered() *ending {
 	messages := r.fold.Messages()
 	last := messages[len(messages)-1]
 	switch {
-	case last.OfUser != nil && turn.Text(last) == textLastWord: // and nothing came of it
+	case asksLastWord(last) || r.fold.State().LastWord:
+		if end := r.limited(); end != nil { // still
+			return end
+		}
 		return r.deliver("FinalTurn", turn.Transcript{turn.User(textGoOn)})
 	case last.OfAssistant == nil || turn.CountCalls(last) > 0:
 		return nil
-	case r.fold.State().LastWord:
-		return r.deliver("FinalTurn", turn.Transcript{turn.User(textGoOn)})
 	case !r.o.From.Ended && r.o.From.Stats.Turns > 0 && len(r.begin) == 0:
 		r.res.Last = replyOf(last, r.o.From.LastUsage)
 		return r.wouldEnd()
@@ -176,6 +178,11 @@ func (r *run) mayAsk() *ending {
 	if end := r.stopping(); end != nil {
 		return end
 	}
+	return r.limited()
+}
+
+// limited ends a run that has reached a limit.
+func (r *run) limited() *ending {
 	if r.outOfTurns() {
 		return &ending{reason: turn.IterationLimit}
 	}

@@ -66,7 +66,7 @@ func NewSubAgent(t Tool, system string, o Options) Tool {
 		}
 		if call.Resume != nil && call.Resume.Child != nil {
 			was := call.Resume.Child
-			if isOver(was.End) {
+			if isOver(was) {
 				return endedOutput(was)
 			}
 			messages, own.From, own.Replies = was.Messages, was.State, repliesTo(was, call.Resume.Reply)
@@ -130,9 +130,17 @@ func repliesTo(child *trajectory.Child, reply *Reply) map[string]Reply {
 }
 
 // isOver says whether a child had come to an end of its own before the process died.
-// One that was stopped goes on, as a run that was stopped does.
-func isOver(end *trajectory.RunEnd) bool {
-	return end != nil && (end.Reason == "" || end.Reason == turn.Done || end.Reason == turn.IterationLimit)
+// One that was stopped goes on, as a run that was stopped does, and so does one whose
+// last reply a damaged record has lost.
+func isOver(was *trajectory.Child) bool {
+	switch {
+	case was.End == nil:
+		return false
+	case was.End.Reason == turn.Done:
+		n := len(was.Messages)
+		return n > 0 && was.Messages[n-1].OfAssistant != nil
+	}
+	return was.End.Reason == "" || was.End.Reason == turn.IterationLimit
 }
 
 // endedOutput is the output of a child of which the record has all but its call's end.
@@ -140,6 +148,9 @@ func endedOutput(was *trajectory.Child) (Output, error) {
 	var err error
 	if was.End.Reason == "" {
 		err = errors.New(was.End.Cause)
+		if was.End.Failure == string(FailureTool) && strings.HasPrefix(was.End.Cause, "tool ") { // as a ToolError says it of one tool
+			err = Fatal(err)
+		}
 	}
 	return childOutput(Result{State: was.State, StopReason: was.End.Reason, Messages: was.Messages, Added: was.Messages}, err)
 }

@@ -23,6 +23,7 @@ func TestOutputThatCannotBeRecorded(t *testing.T) {
 	events := func(c trajectory.Custom) loop.Output {
 		return loop.Output{Text: "did it", Events: []trajectory.Custom{{Name: "x.shop.sold"}, c}}
 	}
+	long := json.RawMessage(`"` + strings.Repeat("x", trajectory.DefaultMaxLine) + `"`)
 	const output = "\n\nIts output until then:\ndid it"
 	for _, c := range []struct {
 		want string
@@ -41,7 +42,13 @@ func TestOutputThatCannotBeRecorded(t *testing.T) {
 			func() (loop.Output, error) {
 				return events(trajectory.Custom{Name: "x.shop.sold", Data: deep(500)}), nil
 			}},
-		{"Error: saving with the pause: the JSON is nested deeper than 500", 0,
+		{"Error: event 2 of the tool cannot be recorded: the data of \"x.shop.sold\": it has 67108866 bytes, more than 66060288" + output, 1,
+			func() (loop.Output, error) {
+				return events(trajectory.Custom{Name: "x.shop.sold", Data: long}), nil
+			}},
+		{"Error: the pause cannot be recorded: it has 67108910 bytes, more than 66060288", 0,
+			func() (loop.Output, error) { return loop.Output{}, loop.WaitForReply("Which?").Saving(long) }},
+		{"Error: the pause cannot be recorded: the JSON is nested deeper than 500", 0,
 			func() (loop.Output, error) { return loop.Output{}, loop.WaitForReply("Which?").Saving(deep(499)) }},
 		{"Error: the time to resume at: Time.MarshalJSON: year outside of range [0,9999]", 0,
 			func() (loop.Output, error) { return loop.Output{}, loop.ResumeLater(never, "at the end of days") }},
@@ -76,4 +83,29 @@ func TestOutputThatCannotBeRecorded(t *testing.T) {
 // deep is a list in a list, and so on.
 func deep(n int) json.RawMessage {
 	return json.RawMessage(strings.Repeat("[", n) + strings.Repeat("]", n))
+}
+
+// The pause of a sub-agent stands in that of its parent's call, and so deeper in the
+// record with each level. Where it no longer fits its call fails, not the run.
+func TestPauseOfASubAgentThatCannotBeRecorded(t *testing.T) {
+	reasons := map[turn.StopReason]int{}
+	for depth := 480; depth <= 500; depth++ {
+		var file bytes.Buffer
+		record := trajectory.NewWriter(&file, trajectory.Header{}, trajectory.Tail{}).Append
+		o := loop.Options{Record: record, Tools: []loop.Tool{{Name: "f", Run: func(context.Context, loop.Call) (loop.Output, error) {
+			return loop.Output{}, loop.WaitForReply("Which?").Saving(deep(depth))
+		}}}}
+		for range 3 {
+			o.Turn = turntest.NewScript(turntest.Say("", turn.Call{ID: "a", Name: "f", Arguments: `{"task":"Go."}`}), turntest.Say("done")).Turn
+			o = loop.Options{Record: record, Tools: []loop.Tool{loop.NewSubAgent(loop.Tool{Name: "f"}, "", o)}}
+		}
+		o.Turn = turntest.NewScript(turntest.Say("", turn.Call{ID: "a", Name: "f", Arguments: `{"task":"Go."}`}), turntest.Say("done")).Turn
+		res, err := loop.RunToolLoop(t.Context(), turn.Transcript{turn.User("Go.")}, o)
+		require.NoError(t, err, depth)
+		reasons[res.StopReason]++
+		for _, err := range trajectory.NewReader(&file).Entries() {
+			require.NoError(t, err, depth)
+		}
+	}
+	require.Len(t, reasons, 2)
 }

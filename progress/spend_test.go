@@ -95,7 +95,7 @@ func (s *spender) compact(_ context.Context, in loop.Compacting) (loop.Compactio
 }
 
 func (s *spender) options(depth int) loop.Options {
-	o := loop.Options{Turn: s.model, MaxIterations: 4, FinalTurn: true, MaxParallel: 1, Record: s.record, Compact: s.compact}
+	o := loop.Options{Turn: s.model, MaxIterations: 2, FinalTurn: true, MaxParallel: 1, Record: s.record, Compact: s.compact}
 	add := func(name string, run func() (loop.Output, error)) {
 		o.Tools = append(o.Tools, loop.Tool{Name: name, ReplaySafe: name == "act", Run: func(context.Context, loop.Call) (loop.Output, error) { return run() }})
 	}

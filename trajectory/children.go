@@ -56,9 +56,10 @@ func (f *Fold) follow(i int, e Event) {
 	case child == nil && c.Child != nil:
 		child = &childFold{before: f.spentBelow(i), end: c.Child.End}
 		child.Resume(c.Child.Messages, c.Child.State)
-	case child == nil:
-		if sum, ok := addSpend(f.spentBelow(i), e.Body); ok {
-			c.Children = &sum
+	}
+	if child == nil || !child.expects(e) {
+		if sum, ok := addSpend(f.spentBelow(i), e.Body); ok || child != nil {
+			f.onlySpent(i, sum)
 		}
 		return
 	}
@@ -67,9 +68,7 @@ func (f *Fold) follow(i int, e Event) {
 	}
 	f.runs[i] = child
 	if child.Add(e) != nil {
-		sum := f.spentBelow(i)
-		c.Children, c.Child = &sum, nil
-		delete(f.runs, i)
+		f.onlySpent(i, f.spentBelow(i))
 		return
 	}
 	if end, ends := e.Body.(RunEnd); ends && e.Agent == "" {
@@ -77,6 +76,34 @@ func (f *Fold) follow(i int, e Event) {
 	} else if starts {
 		child.end = nil
 	}
+}
+
+// onlySpent lets go of a call's child run, but for what it spent.
+func (f *Fold) onlySpent(i int, sum stats.RunStats) {
+	f.batch[i].Children, f.batch[i].Child = &sum, nil
+	delete(f.runs, i)
+}
+
+// expects tells the next entry of this very run from one of another, or behind one
+// that was lost, where the fold by itself would take it or not count it.
+func (f *childFold) expects(e Event) (ok bool) {
+	if e.Agent != "" {
+		return true
+	}
+	switch b := e.Body.(type) {
+	case Message:
+		ok = b.Turn == nil || b.Turn.Number == 0 || b.Turn.Number == f.turn+1
+	case CallStart:
+		i := f.find(b.Turn, b.ID)
+		ok = i >= 0 && (b.Again || !f.batch[i].Started)
+	case Suspend:
+		ok = f.find(b.Turn, b.ID) >= 0
+	case CallEnd:
+		ok = f.find(b.Turn, b.ID) >= 0
+	default:
+		return true
+	}
+	return ok && f.end == nil
 }
 
 // open is an open call with how far its child run came.

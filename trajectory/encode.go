@@ -143,9 +143,13 @@ func (c Custom) Check() error {
 	if len(c.Data) == 0 {
 		return nil
 	}
+	const around = 1 << 20 // what else stands in its line
 	err := turn.ValidJSON(string(c.Data))
 	if err == nil {
 		err = turn.ValidJSON("[" + string(c.Data) + "]") // it stands in a line, one level down
+	}
+	if most := DefaultMaxLine - around; err == nil && len(c.Data) > most {
+		err = fmt.Errorf("it has %d bytes, more than %d", len(c.Data), most)
 	}
 	if err != nil {
 		return fmt.Errorf("the data of %.40q: %w", c.Name, err)
