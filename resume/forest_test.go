@@ -350,4 +350,3 @@ func newForest(t require.TestingT, safe bool) *forest {
 }
 
 var errStopped = errors.New("a person stopped it")
-
