@@ -3,6 +3,8 @@ package resume_test
 import (
 	"bytes"
 	"math/rand/v2"
+	"regexp"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -82,11 +84,12 @@ func TestDamageOfTrees(t *testing.T) {
 		rounds := 6
 		f.damage = func(session []byte) []byte {
 			lines := bytes.SplitAfter(session, []byte("\n"))
-			if rounds--; rounds < 0 || len(lines) < 4 {
+			header := slices.IndexFunc(lines, func(l []byte) bool { return regexp.MustCompile(`^\{"t":"session".*\}\n$`).Match(l) })
+			if rounds--; rounds < 0 || header < 0 || len(lines) < header+4 { // without a header it is no session
 				return session
 			}
 			for range r.IntN(3) {
-				lines[2+r.IntN(len(lines)-2)] = [][]byte{nil, []byte("garbage\n")}[r.IntN(2)]
+				lines[header+2+r.IntN(len(lines)-header-2)] = [][]byte{nil, []byte("garbage\n")}[r.IntN(2)]
 			}
 			return bytes.Join(lines, nil)
 		}
