@@ -157,8 +157,9 @@ func (f *Fold) CountOpen() int {
 	return n
 }
 
-// EachOpen yields what Open returns without its copies: each call may be read
-// until the next Add, and not written to.
+// EachOpen yields what Open returns without its copies, and without what entries of
+// child runs have told since this fold began: each call may be read until the next
+// Add, and not written to.
 func (f *Fold) EachOpen(yield func(int, *OpenCall) bool) {
 	n := 0
 	for i, done := range f.settled {
