@@ -25,7 +25,8 @@ var ErrShutdown = errors.New("the process is shutting down")
 func (r *run) shutsDown() bool { return errors.Is(context.Cause(r.ctx), ErrShutdown) }
 
 // runsAgain says of a call that was dispatched whether it is left open for the next
-// run. What its child runs spent would be forgotten with it.
+// run. What its child runs spent would be forgotten with it; a sub-agent has paused
+// itself, or was over.
 func (d *decision) runsAgain(o *Outcome) bool {
-	return o.Status == trajectory.CutOff && d.tool.ReplaySafe && !o.Abandoned && o.Agents == 0 && o.Children.IsZero()
+	return o.Status == trajectory.CutOff && d.tool.ReplaySafe && !d.tool.goesOn && !o.Abandoned && o.Agents == 0 && o.Children.IsZero()
 }
