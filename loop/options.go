@@ -21,8 +21,8 @@ type Options struct {
 
 	// MaxIterations bounds the model turns; the default is 500. With the limit n
 	// the model is asked exactly n times at most, and the last batch still runs. The
-	// count goes on after a pause and after a process that died, and starts again after
-	// a run that ended.
+	// count goes on after a pause, a process that died and [ErrShutdown], and starts
+	// again after a run that ended.
 	MaxIterations int
 	// MaxParallel bounds how many calls of one turn run at a time; the default is
 	// 32. It belongs to this run alone, so a child run waits for nobody's slot.

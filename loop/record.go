@@ -46,6 +46,7 @@ func (r *run) finish(end *ending) error {
 	} else if end.cause != nil {
 		last.Failure, last.Cause = string(ClassifyRunFailure(end.cause)), end.cause.Error()
 	}
+	last.Shutdown = end.reason == turn.Aborted && errors.Is(end.cause, ErrShutdown)
 	_ = emit(r, last)
 	switch {
 	case r.recorderErr == nil || errors.Is(end.err, r.recorderErr):

@@ -35,7 +35,7 @@ func (o *office) options(depth, turns int) loop.Options {
 			return loop.Output{}, ctx.Err()
 		}
 	}}
-	out := loop.Options{Tools: []loop.Tool{look}}
+	out := loop.Options{Tools: []loop.Tool{look}, MaxIterations: turns + 1} // and not one more
 	if depth > 0 {
 		out.Tools = append(out.Tools, loop.NewSubAgent(loop.Tool{Name: "agent"}, "", o.options(depth-1, turns)))
 	}
@@ -110,6 +110,7 @@ func TestShutdownAtAnyInstant(t *testing.T) {
 		gotMessages, err := got.Messages.MarshalJSON()
 		require.NoError(t, err)
 		require.Equal(t, string(wantMessages), string(gotMessages))
+		require.Equal(t, want.Iterations, got.Iterations)
 		require.Equal(t, counts(want.Stats), counts(got.Stats))
 		require.Equal(t, counts(want.Total()), counts(got.Total()))
 		require.Equal(t, once, did)

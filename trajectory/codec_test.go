@@ -114,7 +114,7 @@ var (
 		rapid.Custom(func(t *rapid.T) Body {
 			return RunStart{genText.Draw(t, "title"), genText.Draw(t, "cwd"), rapid.Bool().Draw(t, "continued"), genMessages.Draw(t, "m")}
 		}),
-		rapid.Custom(func(t *rapid.T) Body { return RunEnd{turn.Done, genText.Draw(t, "failure"), genText.Draw(t, "cause")} }),
+		rapid.Custom(func(t *rapid.T) Body { return RunEnd{turn.Done, genText.Draw(t, "failure"), genText.Draw(t, "cause"), true} }),
 		rapid.Custom(func(t *rapid.T) Body { return Message{genMessage.Draw(t, "m"), nil} }),
 		rapid.Custom(func(t *rapid.T) Body {
 			d := genDuration.Draw(t, "ttft")
@@ -128,7 +128,7 @@ var (
 				genStats.Draw(t, "children"), 2, genText.Draw(t, "stack"), genText.Draw(t, "full")}
 		}),
 		rapid.Custom(func(t *rapid.T) Body {
-			return Suspend{genCall.Draw(t, "call"), 3, Suspension{ForTime, genText.Draw(t, "why"), genTime.Draw(t, "until"), json.RawMessage(`{"a":["<",1.50]}`), &Child{turn.Transcript{genResult.Draw(t, "child's")}, State{Iterations: 2}, &RunEnd{turn.Done, "", "c"}}},
+			return Suspend{genCall.Draw(t, "call"), 3, Suspension{ForTime, genText.Draw(t, "why"), genTime.Draw(t, "until"), json.RawMessage(`{"a":["<",1.50]}`), &Child{turn.Transcript{genResult.Draw(t, "child's")}, State{Iterations: 2}, &RunEnd{turn.Done, "", "c", false}}},
 				genDuration.Draw(t, "d"), genStats.Draw(t, "children"), 1}
 		}),
 		rapid.Custom(func(t *rapid.T) Body {

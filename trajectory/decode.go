@@ -205,7 +205,7 @@ func decodeRare(kind string, f fields) (Body, error) {
 		list, err := parseMessages(f.at("messages"))
 		return RunStart{Title: f.text("title"), Cwd: f.text("cwd"), Continued: f.flag("continued"), Messages: list}, err
 	case "run.end":
-		return RunEnd{Reason: turn.StopReason(f.text("reason")), Failure: f.text("failure"), Cause: f.text("cause")}, nil
+		return RunEnd{Reason: turn.StopReason(f.text("reason")), Failure: f.text("failure"), Cause: f.text("cause"), Shutdown: f.flag("shutdown")}, nil
 	case "suspend":
 		b := Suspend{Call: f.call(), Turn: f.int("turn"), Duration: milliseconds(f.at("durationMs")), Agents: f.int("agents")}
 		err := errors.Join(f.needed("suspension", &b.Suspension), f.value("children", &b.Children))

@@ -104,6 +104,7 @@ func (l *line) rare(body Body) {
 		l.text("reason", string(b.Reason))
 		l.text("failure", b.Failure)
 		l.text("cause", b.Cause)
+		l.flag("shutdown", b.Shutdown)
 	case Suspend:
 		l.call(b.Call, b.Turn)
 		l.value("suspension", b.Suspension)

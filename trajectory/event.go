@@ -43,6 +43,8 @@ type RunEnd struct {
 	Reason  turn.StopReason `json:"reason,omitempty"`
 	Failure string          `json:"failure,omitempty"`
 	Cause   string          `json:"cause,omitempty"`
+	// Shutdown: the run was aborted because its process ends, and another goes on.
+	Shutdown bool `json:"shutdown,omitempty"`
 }
 
 // Message is one message that joined the transcript. A reply of the model carries

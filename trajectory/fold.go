@@ -198,7 +198,7 @@ func (f *Fold) Add(e Event) error {
 	case RunStart:
 		return f.startRun(b)
 	case RunEnd:
-		f.base.Ended = b.Reason != turn.WaitingForReply && b.Reason != turn.ResumingLater
+		f.base.Ended = b.Reason != turn.WaitingForReply && b.Reason != turn.ResumingLater && !b.Shutdown
 		f.base.PlainReplies = 0
 	case Message:
 		if b.Turn == nil {

@@ -16,8 +16,8 @@ type State struct {
 	// Stats are the run's own totals, Children those of all its child runs.
 	Stats    stats.RunStats `json:"stats"`
 	Children stats.RunStats `json:"children"`
-	// Iterations counts model turns against the limit. They go on over a pause or
-	// a kill, and start again after a run that Ended.
+	// Iterations counts model turns against the limit. They go on over a pause, a kill
+	// or a shutdown, and start again after a run that Ended.
 	Iterations int  `json:"iterations"`
 	Ended      bool `json:"ended"`
 	// LastWord: the transcript ends in what the model said at a limit, without
