@@ -114,7 +114,9 @@ var (
 		rapid.Custom(func(t *rapid.T) Body {
 			return RunStart{genText.Draw(t, "title"), genText.Draw(t, "cwd"), rapid.Bool().Draw(t, "continued"), genMessages.Draw(t, "m")}
 		}),
-		rapid.Custom(func(t *rapid.T) Body { return RunEnd{turn.Done, genText.Draw(t, "failure"), genText.Draw(t, "cause"), true} }),
+		rapid.Custom(func(t *rapid.T) Body {
+			return RunEnd{turn.Done, genText.Draw(t, "failure"), genText.Draw(t, "cause"), true}
+		}),
 		rapid.Custom(func(t *rapid.T) Body { return Message{genMessage.Draw(t, "m"), nil} }),
 		rapid.Custom(func(t *rapid.T) Body {
 			d := genDuration.Draw(t, "ttft")
