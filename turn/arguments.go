@@ -35,17 +35,21 @@ func Arguments(arguments string) (string, error) {
 	if text == "" || text == "null" {
 		return "{}", nil
 	}
-	if err := ValidJSON(text); err != nil {
+	c := checker{text: text}
+	if err := c.check(); err != nil {
 		return "", err
 	}
 	if text[0] == '"' {
-		inner := strings.TrimSpace(decoded(gjson.Parse(text)))
-		if strings.HasPrefix(inner, "{") && ValidJSON(inner) == nil {
-			text = inner
+		inner := checker{text: strings.TrimSpace(decoded(gjson.Parse(text)))}
+		if strings.HasPrefix(inner.text, "{") && inner.check() == nil {
+			c, text = inner, inner.text
 		}
 	}
 	if text[0] != '{' {
 		return "", errors.New("the arguments are no JSON object")
+	}
+	if !c.twins {
+		return text, nil
 	}
 	if name, twice := repeatedName(gjson.Parse(text)); twice {
 		return "", fmt.Errorf("the name %q stands twice in one object", name)

@@ -140,3 +140,49 @@ func TestInvalidArguments(t *testing.T) {
 		}
 	})
 }
+
+// twins reports, the slow way, whether a name stands twice in an object of the value
+// that comes next.
+func twins(t require.TestingT, d *json.Decoder) (found bool) {
+	token, err := d.Token()
+	require.NoError(t, err)
+	if token != json.Delim('{') && token != json.Delim('[') {
+		return false
+	}
+	seen := map[string]bool{}
+	for d.More() {
+		if token == json.Delim('{') {
+			name, err := d.Token()
+			require.NoError(t, err)
+			found = found || seen[name.(string)]
+			seen[name.(string)] = true
+		}
+		found = twins(t, d) || found
+	}
+	_, err = d.Token() // the end of it
+	require.NoError(t, err)
+	return found
+}
+
+// Most arguments are told by a mark for each name to have none twice. Marks collide,
+// and a name can be written in many ways, but none that stands twice is missed.
+func TestNoNameThatStandsTwiceIsMissed(t *testing.T) {
+	key := rapid.SampledFrom([]string{`"a"`, `"b"`, `"ab"`, `"ba"`, `""`, `"\u0061"`, `"\""`, `"ä"`, `"\u00e4"`, `"path"`, `"pith"`, `"limit"`, `"query"`})
+	var value func(depth int) *rapid.Generator[string]
+	value = func(depth int) *rapid.Generator[string] {
+		return rapid.Custom(func(t *rapid.T) string {
+			if depth == 0 || rapid.Bool().Draw(t, "plain") {
+				return rapid.SampledFrom([]string{`1`, `"x"`, `null`, `[]`, `{}`}).Draw(t, "value")
+			}
+			if rapid.Bool().Draw(t, "array") {
+				return genArray(value(depth-1)).Draw(t, "values")
+			}
+			return genObject(key, value(depth-1)).Draw(t, "object")
+		})
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		text := genObject(key, value(2)).Draw(t, "arguments")
+		_, err := turn.Arguments(text)
+		require.Equal(t, twins(t, json.NewDecoder(strings.NewReader(text))), err != nil, "%s: %v", text, err)
+	})
+}

@@ -71,19 +71,25 @@ var errTooDeep = fmt.Errorf("the JSON is nested deeper than %d", maxDepth)
 type checker struct {
 	text         string
 	spaced, deep bool
+	twins        bool // two names of an object may be the same: their marks are, or one is escaped
 }
 
 // check reports whether text is one JSON value, and if it has white space between
 // its tokens.
 func check(text string) (spaced bool, err error) {
 	c := checker{text: text}
-	if i := c.value(c.space(0), 0); i >= 0 && c.space(i) == len(text) {
-		return c.spaced, nil
+	err = c.check()
+	return c.spaced && err == nil, err
+}
+
+func (c *checker) check() error {
+	switch i := c.value(c.space(0), 0); {
+	case i >= 0 && c.space(i) == len(c.text):
+		return nil
+	case c.deep:
+		return errTooDeep
 	}
-	if c.deep {
-		return false, errTooDeep
-	}
-	return false, syntaxError(text)
+	return syntaxError(c.text)
 }
 
 func (c *checker) space(i int) int {
@@ -119,7 +125,7 @@ func (c *checker) value(i, depth int) int {
 
 // composite is an object or an array.
 func (c *checker) composite(i, depth int) int {
-	object := c.text[i] == '{'
+	object, marks := c.text[i] == '{', uint64(0)
 	end := c.text[i] + 2 // of both brackets
 	i = c.space(i + 1)
 	if i < len(c.text) && c.text[i] == end {
@@ -130,9 +136,13 @@ func (c *checker) composite(i, depth int) int {
 			if c.text[i] != '"' {
 				return -1
 			}
+			name := i
 			if i = c.string(i); i < 0 {
 				return -1
 			}
+			mark := markOf(c.text[name:i])
+			c.twins = c.twins || mark == 0 || marks&mark != 0
+			marks |= mark
 			if i = c.space(i); i >= len(c.text) || c.text[i] != ':' {
 				return -1
 			}
@@ -154,6 +164,16 @@ func (c *checker) composite(i, depth int) int {
 		}
 	}
 	return -1
+}
+
+// markOf is one bit for a name with its quotes, the same for the same name; 0 for one
+// with an escape, which may stand for any other.
+func markOf(name string) uint64 {
+	if strings.IndexByte(name, '\\') >= 0 {
+		return 0
+	}
+	n := len(name)
+	return 1 << ((uint(n) + uint(name[n/2])*5 + uint(name[min(1, n-1)])*11) % 64)
 }
 
 func (c *checker) word(i int, word string) int {
