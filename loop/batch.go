@@ -24,7 +24,7 @@ func (r *run) single(d *decision) {
 		return
 	}
 	var o Outcome
-	d.tool.do(r.batch, &d.call, &o)
+	d.tool.do(&callContext{Context: r.batch, call: d.call()}, &o)
 	_ = r.ran(d, &o)
 }
 
@@ -41,7 +41,7 @@ func (r *run) through(decisions []decision) error {
 		if r.ctx.Err() != nil || r.claim(d) != nil {
 			break
 		}
-		calls = append(calls, d.call)
+		calls = append(calls, d.call())
 	}
 	var outs []Outcome
 	var err error

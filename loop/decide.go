@@ -12,16 +12,17 @@ import (
 // decision is what becomes of one open call: it is answered at once, it is
 // suspended, it keeps waiting, or it runs.
 type decision struct {
-	order  int // in the batch
-	open   trajectory.OpenCall
-	status trajectory.Status // answered at once, when not ""
-	text   string
-	stack  string
-	ask    string // suspended for approval, when not ""
-	waits  bool
-	tool   *Tool // what runs, when not nil
-	call   Call
-	reply  *Reply // what resumed it
+	order     int // in the batch
+	open      trajectory.OpenCall
+	status    trajectory.Status // answered at once, when not ""
+	text      string
+	stack     string
+	ask       string // suspended for approval, when not ""
+	waits     bool
+	tool      *Tool // what runs, when not nil, with the arguments that were checked
+	arguments string
+	resume    *Resumption
+	reply     *Reply // what resumed it
 
 	abandoned bool // what came of it
 	fatal     error
@@ -70,7 +71,7 @@ func (r *run) decideWaiting(d *decision) {
 		return
 	}
 	if r.prepare(d) {
-		d.resume(reply)
+		d.resumeWith(reply)
 	}
 }
 
@@ -93,26 +94,26 @@ func (r *run) decideStarted(d *decision) {
 		return
 	}
 	if d.open.Reply != nil {
-		d.resume(*d.open.Reply)
+		d.resumeWith(*d.open.Reply)
 	}
 	if goesOn {
-		if d.call.Resume == nil {
-			d.call.Resume = new(Resumption)
+		if d.resume == nil {
+			d.resume = new(Resumption)
 		}
-		d.call.Resume.Child = d.open.Child
+		d.resume.Child = d.open.Child
 	}
 }
 
-// resume runs a call again with what it saved. An approval starts it for the
+// resumeWith runs a call again with what it saved. An approval starts it for the
 // first time, unless the tool itself suspended.
-func (d *decision) resume(reply Reply) {
+func (d *decision) resumeWith(reply Reply) {
 	given := reply
 	d.reply = &given
 	s := d.open.Suspension
 	if s == nil || s.For == trajectory.ForApproval && s.Child == nil {
 		return
 	}
-	d.call.Resume = &Resumption{Saved: s.Saved, Child: s.Child}
+	d.resume = &Resumption{Saved: s.Saved, Child: s.Child}
 	if reply.Kind == trajectory.ReplyDue {
 		return
 	}
@@ -121,7 +122,7 @@ func (d *decision) resume(reply Reply) {
 			reply.Ticket = asked.Ticket()
 		}
 	}
-	d.call.Resume.Reply = &reply
+	d.resume.Reply = &reply
 }
 
 // prepare finds the tool and checks the arguments; it answers the call and
@@ -144,9 +145,13 @@ func (r *run) prepare(d *decision) bool {
 		d.answer(trajectory.BadArguments, textBadArguments(d.open.Started, err, sent))
 		return false
 	}
-	d.tool = t
-	d.call = Call{Call: turn.Call{ID: d.open.ID, Name: d.open.Name, Arguments: arguments}, Turn: d.open.Turn}
+	d.tool, d.arguments = t, arguments
 	return true
+}
+
+// call is what the tool gets.
+func (d *decision) call() Call {
+	return Call{Call: turn.Call{ID: d.open.ID, Name: d.open.Name, Arguments: d.arguments}, Turn: d.open.Turn, Resume: d.resume}
 }
 
 // decideApproval asks the tool's rule. A rule that panics has answered nothing,
@@ -164,7 +169,7 @@ func (r *run) decideApproval(d *decision) {
 			d.tool = nil
 		}
 	}()
-	d.ask = rule(d.call)
+	d.ask = rule(d.call())
 }
 
 // tool is looked up by going through the list: it is short, and a map for each of

@@ -17,22 +17,20 @@ import (
 // ctx is done, whatever the tool does. A [BatchFn] calls it for each call; it is
 // the whole body of an engine's activity.
 func (t Tool) Do(ctx context.Context, call Call) (o Outcome) {
-	t.do(ctx, &call, &o)
+	t.do(&callContext{Context: ctx, call: call}, &o)
 	return o
 }
 
 // do is Do without its copies: a run spends most of its stack here.
-func (t *Tool) do(ctx context.Context, call *Call, o *Outcome) {
+func (t *Tool) do(scope *callContext, o *Outcome) {
 	began := time.Now()
-	var limit error // of this call: that of one above it means that the run was stopped
 	if t.Timeout > 0 {
-		limit = errors.New("the tool's time limit")
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, t.Timeout, limit)
+		scope.limit = errors.New("the tool's time limit")
+		scope.Context, cancel = context.WithTimeoutCause(scope.Context, t.Timeout, scope.limit)
 		defer cancel()
 	}
-	scope := &callContext{Context: ctx, call: *call, limit: limit}
-	if ctx.Done() == nil {
+	if scope.Done() == nil {
 		t.invoke(scope, o) // nothing can stop the tool, so nobody has to watch it
 	} else {
 		t.watch(scope, o)
@@ -146,5 +144,8 @@ func beyond(ctx context.Context, err error) string {
 func (c *callContext) finish(o *Outcome, began time.Time) {
 	o.Duration = max(time.Since(began), 0)
 	spent, agents := c.close()
-	o.Children, o.Agents = stats.AccumulateRun(o.Children, spent), agents
+	o.Agents = agents
+	if !spent.IsZero() || !o.Children.IsZero() {
+		o.Children = stats.AccumulateRun(o.Children, spent)
+	}
 }

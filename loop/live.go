@@ -79,9 +79,9 @@ func (w *work) begin(ctx context.Context, i int, d *decision) {
 	w.active++
 	tool, ends := d.tool, w.ends
 	if tool.Timeout > 0 {
-		call, e := d.call, &workEnd{i: i}
+		scope, e := &callContext{Context: ctx, call: d.call()}, &workEnd{i: i}
 		go func() {
-			tool.do(ctx, &call, &e.o)
+			tool.do(scope, &e.o)
 			ends <- e
 		}()
 		return
@@ -89,7 +89,7 @@ func (w *work) begin(ctx context.Context, i int, d *decision) {
 	one := &struct { // all that the call needs, at once
 		scope callContext
 		end   workEnd
-	}{callContext{Context: ctx, call: d.call}, workEnd{i: i}}
+	}{callContext{Context: ctx, call: d.call()}, workEnd{i: i}}
 	w.calls[i] = atWork{tool: tool, scope: &one.scope, began: time.Now()}
 	go tool.report(&one.scope, &one.end, ends)
 }

@@ -37,7 +37,7 @@ func (c *runContext) Value(key any) any {
 type callContext struct {
 	context.Context
 	call  Call
-	limit error // the cause by which the call's own time limit ends it; nil without one
+	limit error // the cause by which the call's own time limit ends it, nil without one: that of a call above means that the run was stopped
 
 	mu       sync.Mutex
 	closed   bool

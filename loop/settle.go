@@ -87,7 +87,7 @@ func (r *run) claim(d *decision) error {
 			return over
 		}
 	}
-	return emit(r, trajectory.CallStart{Call: d.open.Call, Turn: d.open.Turn, Kind: d.tool.Kind, Polls: d.tool.Polls, ReplaySafe: d.tool.ReplaySafe, Again: d.open.Started, Identity: d.tool.identity(d.call),
+	return emit(r, trajectory.CallStart{Call: d.open.Call, Turn: d.open.Turn, Kind: d.tool.Kind, Polls: d.tool.Polls, ReplaySafe: d.tool.ReplaySafe, Again: d.open.Started, Identity: d.tool.identity(d.call()),
 		Approved: d.reply != nil && d.reply.Kind == trajectory.ReplyApprove, Reply: d.reply})
 }
 

@@ -9,20 +9,24 @@ import (
 	"github.com/pawl-dev/pawl/turn"
 )
 
-// repeatedID finds a call that no result could be paired with.
-func repeatedID(batch []OpenCall) (id string, found bool) {
-	var seen map[string]bool // only where looking through the calls would cost
-	if len(batch) > 16 {
-		seen = make(map[string]bool, len(batch))
+// bigBatch is where an index is worth making.
+const bigBatch = 32
+
+// indexBatch finds a call that no result could be paired with: it has no id, or that
+// of another one.
+func (f *Fold) indexBatch() (id string, bad bool) {
+	if len(f.batch) > bigBatch {
+		f.index = make(map[string]int, len(f.batch))
 	}
-	for i := range batch {
-		id = batch[i].ID
-		if id == "" || seen[id] {
-			return id, true
+	for i := range f.batch {
+		id = f.batch[i].ID
+		if f.index == nil {
+			bad = slices.ContainsFunc(f.batch[:i], func(c OpenCall) bool { return c.ID == id })
+		} else {
+			_, bad = f.index[id]
+			f.index[id] = i
 		}
-		if seen != nil {
-			seen[id] = true
-		} else if slices.ContainsFunc(batch[:i], func(c OpenCall) bool { return c.ID == id }) {
+		if bad || id == "" {
 			return id, true
 		}
 	}
@@ -32,13 +36,16 @@ func repeatedID(batch []OpenCall) (id string, found bool) {
 // find is the index of an open call, -1 when there is none of that name.
 func (f *Fold) find(turn int, id string) int {
 	for n := range f.batch {
-		if n > 1 && len(f.batch) > bigBatch {
-			return f.findIndexed(turn, id)
+		if n > 1 && f.index != nil {
+			break
 		}
 		if i := (f.next + n) % len(f.batch); f.is(i, turn, id) {
 			f.next = i
 			return i
 		}
+	}
+	if i, ok := f.index[id]; ok && f.is(i, turn, id) {
+		return i
 	}
 	return -1
 }
@@ -46,22 +53,6 @@ func (f *Fold) find(turn int, id string) int {
 func (f *Fold) is(i, turn int, id string) bool {
 	c := &f.batch[i]
 	return !f.settled[i] && c.ID == id && c.Turn == turn
-}
-
-// bigBatch is where an index is worth making.
-const bigBatch = 32
-
-func (f *Fold) findIndexed(turn int, id string) int {
-	if len(f.index) == 0 {
-		f.index = make(map[string]int, len(f.batch))
-		for i := range f.batch {
-			f.index[f.batch[i].ID] = i
-		}
-	}
-	if i, ok := f.index[id]; ok && f.is(i, turn, id) {
-		return i
-	}
-	return -1
 }
 
 // answer settles a call without an entry of its own end: what is known of its
@@ -122,8 +113,7 @@ func (f *Fold) start(b CallStart) error {
 	}
 	c := &f.batch[i]
 	if !c.Started {
-		f.own = stats.AccumulateRun(f.own, stats.RunStats{ToolCalls: 1})
-		f.addToolTime(c.Name, 0)
+		f.tool(c.Name).calls++
 	}
 	if c.Waiting() {
 		c.Child = c.Suspension.Child
@@ -147,7 +137,7 @@ func (f *Fold) suspend(b Suspend) error {
 	c.Child = nil // it is in the suspension
 	delete(f.runs, i)
 	if c.Started { // not one that waits for approval
-		f.addToolTime(c.Name, b.Duration)
+		f.tool(c.Name).add(b.Duration)
 	}
 	return nil
 }
@@ -158,9 +148,11 @@ func (f *Fold) end(b CallEnd) error {
 		return fmt.Errorf("call %q ended, which is no open call", b.ID)
 	}
 	if f.batch[i].Started {
-		f.addToolTime(f.batch[i].Name, b.Duration)
+		f.tool(f.batch[i].Name).add(b.Duration)
 	}
-	f.children = stats.AccumulateRun(f.children, b.Children)
+	if !b.Children.IsZero() {
+		f.children = stats.AccumulateRun(f.children, b.Children)
+	}
 	if b.Status == OK {
 		f.base.PlainReplies = 0
 	}
@@ -172,15 +164,36 @@ func (f *Fold) end(b CallEnd) error {
 	return nil
 }
 
-// addToolTime and the count in start are AccumulateToolCall in two steps: a call
-// counts when it starts, its time when it is known.
-func (f *Fold) addToolTime(name string, d time.Duration) {
-	f.own = stats.AccumulateRun(f.own, stats.RunStats{ToolTime: d})
-	for i := range f.toolTime {
-		if t := &f.toolTime[i]; t.name == name {
-			t.d = stats.AccumulateRun(stats.RunStats{ToolTime: t.d}, stats.RunStats{ToolTime: d}).ToolTime
-			return
+// toolSpend is what the calls of one tool took. It is AccumulateToolCall in two steps,
+// since a call counts when it starts and its time when it is known, and without the map
+// that a pure fold copies for each.
+type toolSpend struct {
+	name  string
+	calls int64
+	time  time.Duration
+}
+
+func (f *Fold) tool(name string) *toolSpend {
+	for i := range f.tools {
+		if f.tools[i].name == name {
+			return &f.tools[i]
 		}
 	}
-	f.toolTime = append(f.toolTime, toolTime{name, max(d, 0)})
+	f.tools = append(f.tools, toolSpend{name: name})
+	return &f.tools[len(f.tools)-1]
+}
+
+func (t *toolSpend) add(d time.Duration) {
+	t.time = stats.AccumulateRun(stats.RunStats{ToolTime: t.time}, stats.RunStats{ToolTime: d}).ToolTime
+}
+
+func spentOn(tools []toolSpend) (s stats.RunStats) {
+	if len(tools) > 0 {
+		s.ToolTimeBreakdown = make(map[string]time.Duration, len(tools))
+	}
+	for _, t := range tools {
+		s.ToolTimeBreakdown[t.name] = t.time
+		s = stats.AccumulateRun(s, stats.RunStats{ToolCalls: t.calls, ToolTime: t.time})
+	}
+	return s
 }

@@ -17,9 +17,9 @@ import (
 type Fold struct {
 	messages turn.Transcript
 	base     State          // what the run was given
-	own      stats.RunStats // what it has added since, but for the breakdown
+	own      stats.RunStats // what it has added since, but for what its tools did
+	tools    []toolSpend
 	children stats.RunStats
-	toolTime []toolTime // own's breakdown, kept apart: a pure fold copies its map for each call
 
 	turn    int // of the reply whose calls are the batch
 	first   int // index in messages of the batch's first result
@@ -56,6 +56,7 @@ func (f *Fold) Resume(messages []turn.TranscriptMessage, s State) {
 	for _, c := range turn.Calls(f.messages[f.first-1]) {
 		f.batch = append(f.batch, OpenCall{Call: c, Turn: f.turn, Imported: true})
 	}
+	f.indexBatch()
 	f.settled = make([]bool, len(f.batch))
 	for i := range f.batch {
 		f.settled[i] = true
@@ -86,14 +87,7 @@ func (f *Fold) Messages() turn.Transcript {
 // State is a snapshot that shares nothing that a later Add changes.
 func (f *Fold) State() State {
 	s := f.base
-	own := f.own
-	if len(f.toolTime) > 0 {
-		own.ToolTimeBreakdown = make(map[string]time.Duration, len(f.toolTime))
-		for _, t := range f.toolTime {
-			own.ToolTimeBreakdown[t.name] = t.d
-		}
-	}
-	s.Stats = stats.AccumulateRun(f.base.Stats, own)
+	s.Stats = stats.AccumulateRun(f.base.Stats, stats.AccumulateRun(f.own, spentOn(f.tools)))
 	s.Children = stats.AccumulateRun(f.base.Children, f.children)
 	s.Recorded = len(f.messages) + f.lateCount
 	s.Open = f.Open()
@@ -123,11 +117,6 @@ func less(a, b stats.RunStats) stats.RunStats {
 		d.ToolTimeBreakdown[name] = t - before
 	}
 	return stats.AccumulateRun(stats.EmptyRunStats(), d) // which counts what is negative as nothing
-}
-
-type toolTime struct {
-	name string
-	d    time.Duration
 }
 
 // Open are the calls without a result, in call order. The slice is the caller's.
@@ -301,7 +290,7 @@ func (f *Fold) addMessage(m turn.TranscriptMessage, imported bool) error {
 		f.batch = append(f.batch, OpenCall{Call: turn.CallAt(m, i), Turn: f.turn, Imported: imported})
 		f.settled = append(f.settled, false)
 	}
-	if id, bad := repeatedID(f.batch); bad {
+	if id, bad := f.indexBatch(); bad {
 		f.messages = f.messages[:len(f.messages)-1]
 		f.beginBatch()
 		if id == "" {

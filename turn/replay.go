@@ -248,18 +248,14 @@ func fromFields(m *AssistantTurnMessage) *openai.ChatCompletionAssistantMessageP
 
 // idMaker hands out the ids of one reply's calls, each once.
 type idMaker struct {
-	few   [4]string
-	used  []string
-	known map[string]bool // used, once looking through it would cost
+	n     int // so far
+	few   [16]string
+	known map[string]bool // instead of few, where looking through them would cost
 }
 
 func newIDs(n int) *idMaker {
 	m := new(idMaker)
-	m.used = m.few[:0]
 	if n > len(m.few) {
-		m.used = make([]string, 0, n)
-	}
-	if n > 16 {
 		m.known = make(map[string]bool, n)
 	}
 	return m
@@ -271,12 +267,14 @@ func (m *idMaker) next(c *WireToolCall) string {
 	id := given
 	for salt := 0; id == "" || m.taken(id); salt++ {
 		name, arguments := wireNames(c)
-		id = mintID(len(m.used), salt, given, name, arguments)
+		id = mintID(m.n, salt, given, name, arguments)
 	}
-	m.used = append(m.used, id)
 	if m.known != nil {
 		m.known[id] = true
+	} else {
+		m.few[m.n] = id
 	}
+	m.n++
 	return id
 }
 
@@ -284,7 +282,7 @@ func (m *idMaker) taken(id string) bool {
 	if m.known != nil {
 		return m.known[id]
 	}
-	return slices.Contains(m.used, id)
+	return slices.Contains(m.few[:m.n], id)
 }
 
 const mintedLength = 9
