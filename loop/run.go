@@ -321,4 +321,9 @@ func (r *run) now() time.Time {
 }
 
 // since never runs backwards, whatever the clock does.
-func (r *run) since(start time.Time) time.Duration { return max(r.now().Sub(start), 0) }
+func (r *run) since(start time.Time) time.Duration {
+	if r.o.Now == nil {
+		return time.Since(start)
+	}
+	return max(r.o.Now().Sub(start), 0)
+}

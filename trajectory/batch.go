@@ -69,7 +69,8 @@ func (f *Fold) settle(i int, m turn.TranscriptMessage) {
 	f.settled[i] = true
 	delete(f.runs, i)
 	if f.lateCount == 0 && i >= f.placed {
-		f.messages, f.placed = append(f.messages, m), i+1
+		f.push(m)
+		f.placed = i + 1
 		return
 	}
 	if f.late == nil {
@@ -77,6 +78,15 @@ func (f *Fold) settle(i int, m turn.TranscriptMessage) {
 	}
 	f.late[i] = m
 	f.lateCount++
+}
+
+// push doubles the room when it is full: append by itself would give a long transcript
+// a quarter more, and copy it for four times as many messages.
+func (f *Fold) push(m turn.TranscriptMessage) {
+	if len(f.messages) == cap(f.messages) {
+		f.messages = slices.Grow(f.messages, len(f.messages))
+	}
+	f.messages = append(f.messages, m)
 }
 
 // place gives the late results their places in call order, from the last one down.
@@ -106,7 +116,7 @@ func (f *Fold) place() {
 	}
 }
 
-func (f *Fold) start(b CallStart) error {
+func (f *Fold) start(b *CallStart) error {
 	i := f.find(b.Turn, b.ID)
 	if i < 0 {
 		return fmt.Errorf("call %q started, which is no open call", b.ID)
@@ -122,17 +132,17 @@ func (f *Fold) start(b CallStart) error {
 	return nil
 }
 
-func (f *Fold) suspend(b Suspend) error {
+func (f *Fold) suspend(b *Suspend) error {
 	i := f.find(b.Turn, b.ID)
 	if i < 0 {
 		return fmt.Errorf("call %q suspended, which is no open call", b.ID)
 	}
 	c := &f.batch[i]
-	s := b.Suspension
+	s, children := b.Suspension, b.Children
 	c.Pauses++
 	c.Suspension, c.Reply, c.Imported, c.Children, c.Agents = &s, nil, false, nil, b.Agents
-	if !b.Children.IsZero() {
-		c.Children = &b.Children
+	if !children.IsZero() {
+		c.Children = &children
 	}
 	c.Child = nil // it is in the suspension
 	delete(f.runs, i)
@@ -142,7 +152,7 @@ func (f *Fold) suspend(b Suspend) error {
 	return nil
 }
 
-func (f *Fold) end(b CallEnd) error {
+func (f *Fold) end(b *CallEnd) error {
 	i := f.find(b.Turn, b.ID)
 	if i < 0 {
 		return fmt.Errorf("call %q ended, which is no open call", b.ID)

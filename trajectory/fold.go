@@ -195,11 +195,11 @@ func (f *Fold) Add(e Event) error {
 		}
 		return f.addReply(b)
 	case CallStart:
-		return f.start(b)
+		return f.start(&b)
 	case Suspend:
-		return f.suspend(b)
+		return f.suspend(&b)
 	case CallEnd:
-		return f.end(b)
+		return f.end(&b)
 	case PlanChange:
 		p := b.Plan.Clone()
 		f.base.Plan = &p
@@ -280,7 +280,7 @@ func (f *Fold) addMessage(m turn.TranscriptMessage, imported bool) error {
 	}
 	f.base.LastWord = false
 	f.place()
-	f.messages = append(f.messages, m)
+	f.push(m)
 	f.beginBatch()
 	if n := turn.CountCalls(m); n > 1 { // room for the batch and its results at once
 		f.batch, f.settled = slices.Grow(f.batch, n), slices.Grow(f.settled, n)
