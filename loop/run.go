@@ -40,7 +40,6 @@ type run struct {
 	res   Result
 	given turn.Transcript
 	fold  trajectory.Fold
-	turn  *trajectory.Turn // of the latest reply
 	tools []turn.WireToolDefinition
 	start time.Time
 
@@ -241,11 +240,9 @@ func (r *run) ask() *ending {
 	r.compactTries = 0
 	reply := &r.res.Last
 	message := turn.ReplayForm(reply.Message)
-	if r.turn == nil || r.o.Record != nil { // the fold does not keep it
-		r.turn = new(trajectory.Turn)
-	}
-	*r.turn = trajectory.Turn{Usage: reply.Usage, Timings: reply.Timings, Finish: reply.Finish, Model: reply.Model, Number: r.fold.Turn() + 1}
-	if err := emit(r, trajectory.Message{Message: message, Turn: r.turn}); err != nil {
+	err := emit(r, trajectory.Message{Message: message, Turn: &trajectory.Turn{
+		Usage: reply.Usage, Timings: reply.Timings, Finish: reply.Finish, Model: reply.Model, Number: r.fold.Turn() + 1}})
+	if err != nil {
 		return failed(err)
 	}
 	if turn.CountCalls(message) > 0 {
@@ -321,9 +318,4 @@ func (r *run) now() time.Time {
 }
 
 // since never runs backwards, whatever the clock does.
-func (r *run) since(start time.Time) time.Duration {
-	if r.o.Now == nil {
-		return time.Since(start)
-	}
-	return max(r.o.Now().Sub(start), 0)
-}
+func (r *run) since(start time.Time) time.Duration { return max(r.now().Sub(start), 0) }

@@ -80,11 +80,11 @@ func (f *Fold) settle(i int, m turn.TranscriptMessage) {
 	f.lateCount++
 }
 
-// push doubles the room when it is full: append by itself would give a long transcript
-// a quarter more, and copy it for four times as many messages.
+// push doubles the room when it is full. A long transcript would get a quarter more
+// from append, and be copied for four times as many messages.
 func (f *Fold) push(m turn.TranscriptMessage) {
-	if len(f.messages) == cap(f.messages) {
-		f.messages = slices.Grow(f.messages, len(f.messages))
+	if n := len(f.messages); n == cap(f.messages) && n >= 256 {
+		f.messages = slices.Grow(f.messages, n)
 	}
 	f.messages = append(f.messages, m)
 }
