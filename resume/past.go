@@ -96,7 +96,7 @@ func (p *PastSession) problem(problem *trajectory.Problem) {
 // from it.
 func read(r io.Reader, observe []func(trajectory.Event) error) (p PastSession, err error) {
 	reader := trajectory.NewReader(r)
-	t := tracker{past: &p, running: make(map[string]Action), waiting: make(map[string]Action)}
+	t := tracker{past: &p, running: make(map[string]Action), cut: make(map[string][]Action), waiting: make(map[string]Action)}
 	foreign := false
 	var lastLine, lastTorn int64
 	for e, entryErr := range reader.Entries() {

@@ -12,8 +12,9 @@ import (
 type tracker struct {
 	past    *PastSession
 	fold    trajectory.Fold
-	running map[string]Action // of the latest batch and of its child runs, by agent and id
-	waiting map[string]Action // of the batch, those that are suspended, by id
+	running map[string]Action   // of the latest batch and of its child runs, by agent and id
+	cut     map[string][]Action // calls of those child runs that were cut off since their latest reply, by agent
+	waiting map[string]Action   // of the batch, those that are suspended, by id
 	turns   int
 	named   bool   // a title entry was read
 	title   string // of the latest run that has one
@@ -45,6 +46,7 @@ func (t *tracker) see(e trajectory.Event) {
 		if b.Turn != nil {
 			p.LastTurn, p.Unsure = b.Turn, nil
 			clear(t.running)
+			clear(t.cut)
 			clear(t.waiting)
 			if !b.Turn.Auxiliary {
 				t.turns++
@@ -73,17 +75,28 @@ func (t *tracker) see(e trajectory.Event) {
 // place names a call, also one that a child run made.
 func place(agent, id string) string { return agent + "\n" + id }
 
-// below notes which calls of child runs are at work.
+// below notes which calls of child runs are at work, and which were stopped at it.
 func (t *tracker) below(e trajectory.Event) {
 	switch b := e.Body.(type) {
+	case trajectory.Message:
+		if b.Turn != nil {
+			delete(t.cut, e.Agent)
+		}
 	case trajectory.CallStart:
 		t.running[place(e.Agent, b.ID)] = Action{Call: b.Call, Kind: b.Kind, ReplaySafe: b.ReplaySafe}
 	case trajectory.Suspend:
 		delete(t.running, place(e.Agent, b.ID))
 	case trajectory.CallEnd:
+		if a, ran := t.running[place(e.Agent, b.ID)]; ran && unsureOf(b.Status) {
+			a.Status, a.Paths = b.Status, b.Paths
+			t.cut[e.Agent] = append(t.cut[e.Agent], a)
+		}
 		delete(t.running, place(e.Agent, b.ID))
 	}
 }
+
+// unsureOf reports whether nobody knows what a call did that ended so.
+func unsureOf(s trajectory.Status) bool { return s == trajectory.CutOff || s == trajectory.Unknown }
 
 func (t *tracker) ended(b trajectory.CallEnd) {
 	a, ran := t.running[place("", b.ID)]
@@ -97,7 +110,7 @@ func (t *tracker) ended(b trajectory.CallEnd) {
 	delete(t.waiting, b.ID)
 	a.Status, a.Paths = b.Status, b.Paths
 	t.acted(a)
-	if a.Status == trajectory.CutOff || a.Status == trajectory.Unknown {
+	if unsureOf(a.Status) {
 		t.past.Unsure = append(t.past.Unsure, a)
 	}
 }
@@ -136,13 +149,19 @@ func (t *tracker) finish() {
 }
 
 // unsure notes the calls that were at work. Of a child run that goes on, it is those
-// that the child had made.
+// that the child had made, and those that it was stopped at.
 func (t *tracker) unsure(agent string, open []trajectory.OpenCall) {
 	for _, c := range open {
 		a, ran := t.running[place(agent, c.ID)]
+		child := c.Child
+		if c.Waiting() {
+			child = c.Suspension.Child
+		}
 		switch {
-		case c.Child != nil:
-			t.unsure(strings.TrimPrefix(agent+"/"+trajectory.AgentName(c.Turn, c.ID), "/"), c.Child.State.Open)
+		case child != nil:
+			below := strings.TrimPrefix(agent+"/"+trajectory.AgentName(c.Turn, c.ID), "/")
+			t.past.Unsure = append(t.past.Unsure, t.cut[below]...)
+			t.unsure(below, child.State.Open)
 		case ran:
 			t.past.Unsure = append(t.past.Unsure, a)
 		case c.Imported:
