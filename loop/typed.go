@@ -4,21 +4,18 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"maps"
 	"reflect"
-	"slices"
 	"strings"
-
-	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // NewTool makes a tool from a typed function. It takes t and adds to it:
 //
 //   - Schema, inferred from In, a struct: its json tags name the properties, its
 //     jsonschema tags describe them, a field without omitempty is required, other
-//     properties are refused. A Schema that t already has is kept and used.
+//     properties are refused. It asks for what encoding/json reads: a string for a
+//     time, for bytes and for a type that has UnmarshalText, anything for one that has
+//     an UnmarshalJSON. A Schema that t already has is kept and used.
 //   - a check of the arguments against that schema before the tool counts as
 //     called: the model is told what is wrong, and run never sees it;
 //   - Run, which decodes the arguments and encodes what run returns: a string and
@@ -55,7 +52,7 @@ func NewTool[In, Out any](t Tool, run func(context.Context, In) (Out, error)) To
 	t.check = func(arguments string) error { return checkArguments[In](resolved, arguments) }
 	t.Run = func(ctx context.Context, call Call) (Output, error) {
 		var in In
-		if err := json.Unmarshal([]byte(call.Arguments), &in); err != nil {
+		if err := decode(call.Arguments, &in); err != nil {
 			return Output{}, err
 		}
 		out, err := run(ctx, in)
@@ -69,109 +66,6 @@ func NewTool[In, Out any](t Tool, run func(context.Context, In) (Out, error)) To
 		return encoded, err
 	}
 	return t
-}
-
-func schemaFor[In any](given json.RawMessage) (*jsonschema.Schema, error) {
-	if len(given) == 0 {
-		s, err := jsonschema.For[In](nil)
-		if err != nil {
-			return nil, fmt.Errorf("no schema for %T: %w", *new(In), err)
-		}
-		if reflect.TypeFor[In]().Kind() == reflect.Pointer && len(s.Types) > 0 {
-			s.Type, s.Types = s.Types[len(s.Types)-1], nil // arguments are never null
-		}
-		return s, nil
-	}
-	s := new(jsonschema.Schema)
-	if err := json.Unmarshal(given, s); err != nil {
-		return nil, fmt.Errorf("schema: %w", err)
-	}
-	return s, nil
-}
-
-// checkArguments says what a model has to mend. It decodes too, since a schema
-// knows neither Go's number types nor what an UnmarshalJSON refuses.
-func checkArguments[In any](schema *jsonschema.Resolved, arguments string) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = errors.New("reading them panicked: " + oneLine(p))
-		}
-	}()
-	var v any
-	if err := json.Unmarshal([]byte(arguments), &v); err != nil {
-		return err
-	}
-	if err := schema.Validate(v); err != nil {
-		if names := misnamed(schema.Schema(), v); names != nil {
-			return names
-		}
-		return schemaError(err)
-	}
-	var in In
-	err = json.Unmarshal([]byte(arguments), &in)
-	var kind *json.UnmarshalTypeError
-	if errors.As(err, &kind) {
-		return fmt.Errorf("property %s: %s does not fit %s", kind.Field, kind.Value, kind.Type.Kind())
-	}
-	return err
-}
-
-// misnamed names all properties that are missing or unknown at once, where the schema
-// stops at the first: a model mends them in one go.
-func misnamed(schema *jsonschema.Schema, arguments any) error {
-	given, _ := arguments.(map[string]any)
-	known := schema.PropertyOrder
-	if len(known) != len(schema.Properties) {
-		known = slices.Sorted(maps.Keys(schema.Properties))
-	}
-	var missing, unknown []string
-	for _, name := range schema.Required {
-		if _, ok := given[name]; !ok {
-			missing = append(missing, name)
-		}
-	}
-	closed := schema.AdditionalProperties != nil && schema.AdditionalProperties.Not != nil && len(schema.PatternProperties) == 0
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		if _, ok := schema.Properties[name]; !ok && closed {
-			unknown = append(unknown, name)
-		}
-	}
-	switch {
-	case unknown == nil && missing == nil:
-		return nil
-	case unknown == nil:
-		return fmt.Errorf("missing: %q", missing)
-	case missing == nil:
-		return fmt.Errorf("unknown: %q; the properties are %q", unknown, known)
-	}
-	return fmt.Errorf("missing: %q; unknown: %q; the properties are %q", missing, unknown, known)
-}
-
-// schemaError keeps the innermost place, in the words of the arguments rather
-// than of the schema: "property where.row: …".
-func schemaError(err error) error {
-	place, text := "", err.Error()
-	for strings.HasPrefix(text, "validating ") {
-		var ok bool
-		if place, text, ok = strings.Cut(strings.TrimPrefix(text, "validating "), ": "); !ok {
-			return err
-		}
-	}
-	path, isName := "", false
-	for part := range strings.SplitSeq(place, "/") {
-		switch {
-		case isName:
-			path, isName = path+"."+part, false
-		case part == "properties":
-			isName = true
-		case part == "items":
-			path += "[]"
-		}
-	}
-	if path == "" {
-		return errors.New(text)
-	}
-	return fmt.Errorf("property %s: %s", strings.TrimPrefix(path, "."), text)
 }
 
 func encode(out any) (Output, error) {

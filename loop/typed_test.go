@@ -5,9 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
+	"math/big"
+	"net/netip"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
 
 	"github.com/pawl-dev/pawl/loop"
 	"github.com/pawl-dev/pawl/trajectory"
@@ -104,7 +110,8 @@ func TestTypedArgumentErrorsTellTheModelWhatToMend(t *testing.T) {
 		{edit, `{"zone":"z","path":"p","where":{"Row":1.5,"Column":2}}`, `property where.Row: type: 1.5 has type "number", want "integer"`},
 		{edit, `{"zone":"z","path":"p","lines":["x"],"where":{"Row":1,"Column":2}}`, `property lines[]: type: x has type "string", want "integer"`},
 		{edit, `{"zone":"z","path":"p","lines":[99999999999999999999],"where":{"Row":1,"Column":2}}`, `property lines: number 99999999999999999999 does not fit int`},
-		{mood, `{"M":"refuse"}`, `not today`},
+		{edit, `{"zone":"z","path":"p","where":{"Row":1e400,"Column":2}}`, `property where: number 1e400 does not fit float64`},
+		{mood, `{"M":"refuse"}`, `property M: not today`},
 		{mood, `{"M":"panic"}`, `reading them panicked: bad mood`},
 	} {
 		text, status, res := callOnce(t, c.tool, c.arguments)
@@ -117,13 +124,88 @@ func TestTypedArgumentErrorsTellTheModelWhatToMend(t *testing.T) {
 	for _, arguments := range []string{
 		`{"zone":"z","path":"p","where":{"Row":1,"Column":2}}`,
 		`{"zone":"z","path":"p","lines":null,"mode":null,"where":{"Row":1,"Column":2}}`,
+		`{"zone":"1.0","path":"\\\"2.0","lines":[3.0, -4.00],"where":{"Row":1.0,"Column":2}}`,
 	} {
 		text, status, res := callOnce(t, edit, arguments)
 		require.Equal(t, "edited", text)
 		require.Equal(t, trajectory.OK, status)
 		require.EqualValues(t, 1, res.Stats.ToolCalls)
 	}
-	require.Equal(t, 2, ran)
+	require.Equal(t, 3, ran)
+}
+
+// shout is a number to Go and a word in JSON.
+type shout int
+
+func (s shout) MarshalText() ([]byte, error) { return []byte(strings.Repeat("a", int(s))), nil }
+func (s *shout) UnmarshalText(text []byte) error {
+	*s = shout(len(text))
+	return nil
+}
+
+// option is what JSON it likes.
+type option struct{ v any }
+
+func (o option) MarshalJSON() ([]byte, error)     { return json.Marshal(o.v) }
+func (o *option) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, &o.v) }
+
+// lax has fields, and reads them in a way of its own.
+type lax struct {
+	Name string `json:"name"`
+}
+
+func (l *lax) UnmarshalJSON(data []byte) error {
+	type plain lax
+	return json.Unmarshal(data, (*plain)(l))
+}
+
+// takes has a model send what encoding/json writes of in, and returns what the tool got
+// and the schema of its one property.
+func takes[T any](t *testing.T, v T) (got T, schema string) {
+	t.Helper()
+	type in struct {
+		V T `json:"v"`
+	}
+	tool := loop.NewTool(loop.Tool{Name: "take"}, func(_ context.Context, i in) (string, error) { got = i.V; return "taken", nil })
+	text, _, _ := callOnce(t, tool, jsonOf(t, in{v}))
+	require.Equal(t, "taken", text)
+	return got, gjson.GetBytes(tool.Schema, "properties.v").Raw
+}
+
+// What encoding/json writes of a type is what the schema asks for, and what the tool gets.
+func TestTypedSchemaIsWhatTheDecoderReads(t *testing.T) {
+	check := func(want, got any, wantSchema, schema string) {
+		t.Helper()
+		require.Equal(t, want, got)
+		require.Equal(t, wantSchema, schema)
+	}
+	now := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
+	got, schema := takes(t, now)
+	check(now, got, `{"type":"string","format":"date-time"}`, schema)
+	gotP, schema := takes(t, &now)
+	check(&now, gotP, `{"type":["null","string"],"format":"date-time"}`, schema)
+	gotB, schema := takes(t, []byte("hi"))
+	check([]byte("hi"), gotB, `{"type":["null","string"],"contentEncoding":"base64"}`, schema)
+	gotA, schema := takes(t, [2]byte{1, 2})
+	check([2]byte{1, 2}, gotA, `{"type":"array","items":{"type":"integer","minimum":0,"maximum":255},"minItems":2,"maxItems":2}`, schema)
+	gotS, schema := takes(t, []shout{3})
+	check([]shout{3}, gotS, `{"type":["null","array"],"items":{"type":"string"}}`, schema)
+	gotM, schema := takes(t, map[string]*big.Int{"a": big.NewInt(7)})
+	check(map[string]*big.Int{"a": big.NewInt(7)}, gotM, `{"type":"object","additionalProperties":{"type":["null","integer"]}}`, schema)
+	gotR, schema := takes(t, json.RawMessage(`{"a":[1]}`))
+	check(json.RawMessage(`{"a":[1]}`), gotR, `{"type":["null","boolean","number","string","array","object"]}`, schema)
+	gotN, schema := takes(t, json.Number("5"))
+	check(json.Number("5"), gotN, `{"type":"number"}`, schema)
+	gotO, schema := takes(t, &option{"x"})
+	check(&option{"x"}, gotO, `{"type":["null","boolean","number","string","array","object"]}`, schema)
+	gotL, schema := takes(t, lax{"x"})
+	check(lax{"x"}, gotL, `{"type":"object","properties":{"name":{"type":"string"}},"required":["name"],"additionalProperties":false}`, schema)
+	gotI, schema := takes(t, netip.MustParseAddr("10.0.0.1"))
+	check(netip.MustParseAddr("10.0.0.1"), gotI, `{"type":"string"}`, schema)
+	gotV, schema := takes(t, slog.LevelWarn)
+	check(slog.LevelWarn, gotV, `{"type":["null","boolean","number","string","array","object"]}`, schema)
+	gotF, schema := takes(t, big.NewRat(1, 3))
+	check(big.NewRat(1, 3), gotF, `{"type":["null","string"]}`, schema)
 }
 
 // typed is the result of a typed tool that returns this.
@@ -169,8 +251,13 @@ func TestTypedToolsThatCannotBe(t *testing.T) {
 		Next *cycle `json:"next"`
 	}
 	for want, tool := range map[string]loop.Tool{
-		"there is no Run":             loop.NewTool[editIn, string](loop.Tool{Name: "x"}, nil),
-		"no schema for":               loop.NewTool(loop.Tool{Name: "x"}, func(context.Context, struct{ F func() }) (string, error) { return "", nil }),
+		"there is no Run": loop.NewTool[editIn, string](loop.Tool{Name: "x"}, nil),
+		"no schema for":   loop.NewTool(loop.Tool{Name: "x"}, func(context.Context, struct{ F func() }) (string, error) { return "", nil }),
+		"json option string": loop.NewTool(loop.Tool{Name: "x"}, func(context.Context, struct {
+			N int `json:"n,string"`
+		}) (string, error) {
+			return "", nil
+		}),
 		"cycle detected":              loop.NewTool(loop.Tool{Name: "x"}, func(context.Context, cycle) (string, error) { return "", nil }),
 		`the type is "string"`:        loop.NewTool(loop.Tool{Name: "x"}, func(context.Context, string) (string, error) { return "", nil }),
 		"schema: unexpected end":      loop.NewTool(loop.Tool{Name: "x", Schema: []byte(`{"type":`)}, func(context.Context, struct{}) (string, error) { return "", nil }),
