@@ -54,8 +54,8 @@ func TestDamageAndCarryOn(t *testing.T) {
 		h := busy(t, rapid.Bool().Draw(t, "safe"), "Inhalt: ")
 		session := damaged(t, recorded(t, h).whole)
 		past, err := resume.Read(bytes.NewReader(session), nil)
-		if errors.Is(err, resume.ErrNoSession) {
-			return
+		if newer := (*trajectory.VersionError)(nil); errors.Is(err, resume.ErrNoSession) || errors.As(err, &newer) {
+			return // the damage hit the header, and nobody is told that all is well
 		}
 		require.NoError(t, err)
 		require.NoError(t, turn.Check(past.Messages))
