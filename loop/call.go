@@ -69,8 +69,10 @@ type Outcome struct {
 	Suspension *trajectory.Suspension `json:"suspension,omitempty"`
 	// Agents is how many child runs began.
 	Agents int `json:"agents,omitempty"`
-	// Abandoned says that the tool was still running when it was left.
-	Abandoned bool `json:"abandoned,omitempty"`
+	// Abandoned says that the tool was still running when it was left. Left are calls of
+	// child runs of which that is so.
+	Abandoned bool        `json:"abandoned,omitempty"`
+	Left      []turn.Call `json:"left,omitempty"`
 	// Fatal says that Error ends the run.
 	Fatal bool `json:"fatal,omitempty"`
 	// Stack is where the tool panicked, for the host.

@@ -24,8 +24,8 @@ type decision struct {
 	resume    *Resumption
 	reply     *Reply // what resumed it
 
-	abandoned bool // what came of it
-	fatal     error
+	left  []turn.Call // what came of it: tools that were still running
+	fatal error
 }
 
 // decide looks at a batch whole, in call order, before any of it runs. A fresh

@@ -7,7 +7,6 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/pawl-dev/pawl/stats"
 	"github.com/pawl-dev/pawl/trajectory"
 )
 
@@ -139,13 +138,9 @@ func beyond(ctx context.Context, err error) string {
 	return text
 }
 
-// finish completes an outcome with how long the call took and what its child runs
-// spent. From here on nothing that the tool does can reach anything.
+// finish completes an outcome with how long the call took and what its child runs did.
+// From here on nothing that the tool does can reach anything.
 func (c *callContext) finish(o *Outcome, began time.Time) {
 	o.Duration = max(time.Since(began), 0)
-	spent, agents := c.close()
-	o.Agents = agents
-	if !spent.IsZero() || !o.Children.IsZero() {
-		o.Children = stats.AccumulateRun(o.Children, spent)
-	}
+	c.close(o)
 }

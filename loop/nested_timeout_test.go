@@ -2,6 +2,7 @@ package loop_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -51,7 +52,39 @@ func TestTimeLimitOfACallAbove(t *testing.T) {
 				require.Contains(t, text["slow"], "The run was stopped while this call was running.")
 				require.Equal(t, trajectory.Failed, status["agent"])
 				require.Contains(t, text["agent"], "Error: timed out after 1s")
+				if inner.Description == "" {
+					require.Empty(t, res.Abandoned)
+				} else {
+					require.Equal(t, []turn.Call{{ID: "x", Name: "slow", Arguments: "{}"}}, res.Abandoned)
+				}
 				time.Sleep(2 * time.Hour) // what was left ends
+			})
+		})
+	}
+}
+
+// A tool that is left is named in the result of the run that the host started, however
+// deep it was called and whatever stopped the run.
+func TestAbandonedBelow(t *testing.T) {
+	for name, cause := range map[string]error{"by a user": errors.New("stop"), "by a shutdown": loop.ErrShutdown} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, stop := context.WithCancelCause(t.Context())
+				deaf := loop.Tool{Name: "deaf", Run: func(context.Context, loop.Call) (loop.Output, error) {
+					stop(cause)
+					time.Sleep(time.Hour)
+					return loop.Text(""), nil
+				}}
+				o := loop.Options{Turn: turntest.NewScript(turntest.Say("", turn.Call{ID: "x", Name: "deaf"})).Turn, Tools: []loop.Tool{deaf}}
+				for range 2 {
+					o = loop.Options{Turn: turntest.NewScript(turntest.Say("", turn.Call{ID: "a", Name: "agent", Arguments: `{"task":"Go."}`})).Turn,
+						Tools: []loop.Tool{loop.NewSubAgent(loop.Tool{Name: "agent"}, "", o)}}
+				}
+				res, err := loop.RunToolLoop(ctx, turn.Transcript{turn.User("Go.")}, o)
+				require.NoError(t, err)
+				require.Equal(t, turn.Aborted, res.StopReason)
+				require.Equal(t, []turn.Call{{ID: "x", Name: "deaf", Arguments: "{}"}}, res.Abandoned)
+				time.Sleep(2 * time.Hour)
 			})
 		})
 	}

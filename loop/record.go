@@ -56,6 +56,9 @@ func (r *run) finish(end *ending) error {
 		end = failed(fmt.Errorf("%w; %w", end.err, r.recorderErr))
 	}
 	r.closeBroken()
+	if r.parent != nil && len(r.res.Abandoned) > 0 {
+		r.parent.leaves(r.child, r.res.Abandoned)
+	}
 	res := &r.res
 	res.State, res.Messages = r.fold.State(), r.fold.Messages()
 	if r.recorderErr != nil {

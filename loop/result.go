@@ -11,8 +11,9 @@ import (
 // an error. It round-trips as JSON, but for Cause and Added.
 //
 // It embeds a [trajectory.State], so it also has Stats (what the run itself spent),
-// Children (what its child runs spent), Total() of both, Plan, Iterations, the calls
-// that are Open and those of them that are Waiting(), for a person or a time.
+// Children (what its child runs spent, once their call has ended), Total() of all of
+// it, Plan, Iterations, the calls that are Open and those of them that are Waiting(),
+// for a person or a time.
 type Result struct {
 	// State is what the next run continues from, as Options.From.
 	trajectory.State
@@ -38,7 +39,8 @@ type Result struct {
 	Partial *turn.ModelTurnResult `json:"partial,omitempty"`
 	// Undelivered are messages that the run took and could not deliver.
 	Undelivered turn.Transcript `json:"undelivered,omitempty"`
-	// Abandoned are the calls whose tools were still running when they were left.
+	// Abandoned are the calls whose tools were still running when they were left, those
+	// of child runs included.
 	Abandoned []turn.Call `json:"abandoned,omitempty"`
 }
 

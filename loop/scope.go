@@ -7,6 +7,7 @@ import (
 
 	"github.com/pawl-dev/pawl/stats"
 	"github.com/pawl-dev/pawl/trajectory"
+	"github.com/pawl-dev/pawl/turn"
 )
 
 // Two values travel down by context: a run tells the calls it makes its name and
@@ -41,8 +42,14 @@ type callContext struct {
 
 	mu       sync.Mutex
 	closed   bool
-	children []stats.RunStats // of each child run, so far
-	agents   int              // those that are no continuation of an earlier one
+	children []childRun
+	agents   int // those that are no continuation of an earlier one
+}
+
+// childRun is what a call knows of a run that its tool started.
+type childRun struct {
+	spent     stats.RunStats // so far
+	abandoned []turn.Call
 }
 
 func (c *callContext) Value(key any) any {
@@ -59,7 +66,7 @@ func (c *callContext) began(continued bool) (child int) {
 	if !continued {
 		c.agents++
 	}
-	c.children = append(c.children, stats.RunStats{})
+	c.children = append(c.children, childRun{})
 	return len(c.children) - 1
 }
 
@@ -69,20 +76,31 @@ func (c *callContext) report(child int, s stats.RunStats) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.closed {
-		c.children[child] = s
+		c.children[child].spent = s
 	}
+}
+
+// leaves takes the calls that a child run left behind.
+func (c *callContext) leaves(child int, calls []turn.Call) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.children[child].abandoned = calls
 }
 
 func (c *callContext) timedOut() bool { return c.limit != nil && context.Cause(c) == c.limit }
 
-func (c *callContext) close() (spent stats.RunStats, agents int) {
+// close adds the child runs to the call's outcome.
+func (c *callContext) close(o *Outcome) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.closed = true
-	for _, s := range c.children {
-		spent = stats.AccumulateRun(spent, s)
+	c.closed, o.Agents = true, c.agents
+	for _, child := range c.children {
+		o.Children = stats.AccumulateRun(o.Children, child.spent)
+		o.Left = append(o.Left, child.abandoned...)
 	}
-	return spent, c.agents
+	if len(c.children) == 0 && !o.Children.IsZero() {
+		o.Children = stats.AccumulateRun(stats.RunStats{}, o.Children) // a tool may say anything
+	}
 }
 
 // name is the agent of the runs that the call starts. It is worked out when one

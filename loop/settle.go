@@ -69,9 +69,7 @@ func (r *run) dispatch(decisions []decision) (err error) {
 	}
 	for i := range decisions { // in call order, whatever ended first
 		d := &decisions[i]
-		if d.abandoned {
-			r.res.Abandoned = append(r.res.Abandoned, d.open.Call)
-		}
+		r.res.Abandoned = append(r.res.Abandoned, d.left...)
 		if d.fatal != nil && r.fatal == nil {
 			r.fatal = &ToolError{d.open.Name, d.open.ID, d.fatal}
 		}
@@ -111,7 +109,9 @@ func (r *run) refuse(d *decision) {
 
 // ran takes the outcome of a call that was dispatched.
 func (r *run) ran(d *decision, o *Outcome) error {
-	d.abandoned = o.Abandoned
+	if d.left = o.Left; o.Abandoned {
+		d.left = append(o.Left[:len(o.Left):len(o.Left)], d.open.Call)
+	}
 	if o.Status == "" && o.Suspension == nil {
 		o.Status = trajectory.CutOff
 	}
