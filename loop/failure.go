@@ -67,7 +67,11 @@ func (e *RecorderError) Unwrap() error { return e.Err }
 
 // RunTimeoutError says that the context's deadline expired. It matches
 // context.DeadlineExceeded, and the Result beside it is complete.
-type RunTimeoutError struct{ Elapsed time.Duration }
+type RunTimeoutError struct {
+	// Elapsed is how long the run had until the deadline, without the grace of its tools;
+	// by a clock of the host's (Options.Now) how long it took.
+	Elapsed time.Duration
+}
 
 // Error says how long the run had.
 func (e *RunTimeoutError) Error() string {

@@ -206,7 +206,7 @@ func (r *run) stopping() *ending {
 	if err := r.ctx.Err(); err != nil {
 		cause := context.Cause(r.ctx)
 		if errors.Is(err, context.DeadlineExceeded) {
-			timeout := &RunTimeoutError{Elapsed: r.since(r.start)}
+			timeout := &RunTimeoutError{Elapsed: r.had()}
 			if cause == context.DeadlineExceeded { // it says no more, and less to ClassifyRunFailure
 				cause = timeout
 			}
@@ -224,6 +224,15 @@ func (r *run) stopping() *ending {
 		return &ending{reason: turn.Aborted, cause: r.stopCause}
 	}
 	return nil
+}
+
+// had is how long a run had whose deadline expired.
+func (r *run) had() time.Duration {
+	took := r.since(r.start)
+	if deadline, ok := r.ctx.Deadline(); ok && r.o.Now == nil {
+		took = min(took, max(deadline.Sub(r.start), 0))
+	}
+	return took
 }
 
 // ask makes one model turn.
