@@ -19,7 +19,7 @@ import (
 // What the child spends counts towards the parent's Result.Children, however it
 // ends, and towards the budgets of all runs above it while it spends. Its entries
 // carry the call's name; o.Record is usually the parent's, which then has to be
-// safe for concurrent use.
+// safe for concurrent use. Nothing is recorded without one of its own.
 //
 // Where o.Record is the parent's, a child that was at work when the process died goes
 // on where it was, as a run of its own would: what it did is not done again, and its

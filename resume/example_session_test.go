@@ -15,8 +15,9 @@ import (
 	"github.com/pawl-dev/pawl/turn/turntest"
 )
 
-// work begins the session that is recorded in dir, or goes on where it was left.
-func work(ctx context.Context, dir, request string, o loop.Options) (loop.Result, error) {
+// work begins the session that is recorded in dir, or goes on where it was left. The
+// agent is made once its recorder is there: its sub-agents record to it too.
+func work(ctx context.Context, dir, request string, agent func(record func(trajectory.Event) error) loop.Options) (loop.Result, error) {
 	past, err := resume.ReadResumable(dir, "session.jsonl")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return loop.Result{}, err
@@ -33,6 +34,7 @@ func work(ctx context.Context, dir, request string, o loop.Options) (loop.Result
 	}
 	defer f.Close()
 	session := trajectory.NewWriter(f, trajectory.Header{}, past.Tail)
+	o := agent(session.Append)
 	o.From, o.Record = past.State, session.Append
 	return loop.RunToolLoop(ctx, messages, o)
 }
@@ -56,7 +58,9 @@ func Example() {
 		turntest.Say("It is deployed."),
 	)
 	for range 3 {
-		res, err := work(context.Background(), dir, "Deploy it.", loop.Options{Turn: model.Turn, Tools: []loop.Tool{deploy}})
+		res, err := work(context.Background(), dir, "Deploy it.", func(func(trajectory.Event) error) loop.Options {
+			return loop.Options{Turn: model.Turn, Tools: []loop.Tool{deploy}}
+		})
 		fmt.Printf("%q %v\n", res.Text(), err)
 	}
 	// Output:
@@ -66,6 +70,46 @@ func Example() {
 	// "It is deployed." <nil>
 	// finished - The run ended with a reply, and nothing is left open.
 	// "It is deployed." <nil>
+}
+
+// A sub-agent that records to its parent's session goes on where it was, as its parent
+// does. Here the process ends in the middle of the sub-agent's second call.
+func Example_subAgent() {
+	dir, err := os.MkdirTemp("", "session")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	ctx, shutDown := context.WithCancelCause(context.Background())
+	read := loop.Tool{Name: "read", ReplaySafe: true, Run: func(ctx context.Context, call loop.Call) (loop.Output, error) {
+		fmt.Println("reading", call.Arguments)
+		if call.Turn == 2 {
+			shutDown(loop.ErrShutdown)
+		}
+		return loop.Text("…"), ctx.Err()
+	}}
+	lead := turntest.NewScript(turntest.Say("", turn.Call{ID: "a", Name: "scout", Arguments: `{"task":"Read both."}`}), turntest.Say("Both say the same."))
+	scout := turntest.NewScript(
+		turntest.Say("", turn.Call{ID: "a", Name: "read", Arguments: `{"file":"one"}`}),
+		turntest.Say("", turn.Call{ID: "b", Name: "read", Arguments: `{"file":"two"}`}),
+		turntest.Say("They are the same."),
+	)
+	agent := func(record func(trajectory.Event) error) loop.Options {
+		tool := loop.NewSubAgent(loop.Tool{Name: "scout"}, "You read.", loop.Options{Turn: scout.Turn, Tools: []loop.Tool{read}, Record: record})
+		return loop.Options{Turn: lead.Turn, Tools: []loop.Tool{tool}}
+	}
+	for _, ctx := range []context.Context{ctx, context.Background()} {
+		res, err := work(ctx, dir, "Compare them.", agent)
+		fmt.Printf("%s %q %v\n", res.StopReason, res.Text(), err)
+	}
+	// Output:
+	// reading {"file":"one"}
+	// reading {"file":"two"}
+	// aborted "" <nil>
+	// resuming_later - It paused: “the process is shutting down”.
+	// reading {"file":"two"}
+	// done "Both say the same." <nil>
 }
 
 // What a host does with a session, from the verdict and NeedsMessage alone.

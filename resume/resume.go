@@ -13,9 +13,10 @@
 // The first run and every later one are the same code: past.Messages are the
 // messages, past.State is where the loop begins, past.Tail is where the writer goes
 // on. For a file that does not exist yet all three are zero, as for a new session, and
-// the host puts in the first message:
+// the host puts in the first message. The agent is made once its recorder is there, so
+// that its sub-agents can record to it too:
 //
-//	func work(ctx context.Context, dir, request string, o loop.Options) (loop.Result, error) {
+//	func work(ctx context.Context, dir, request string, agent func(record func(trajectory.Event) error) loop.Options) (loop.Result, error) {
 //		past, err := resume.ReadResumable(dir, "session.jsonl")
 //		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 //			return loop.Result{}, err
@@ -32,6 +33,7 @@
 //		}
 //		defer f.Close()
 //		session := trajectory.NewWriter(f, trajectory.Header{}, past.Tail)
+//		o := agent(session.Append)
 //		o.From, o.Record = past.State, session.Append
 //		return loop.RunToolLoop(ctx, messages, o)
 //	}

@@ -33,7 +33,7 @@
 //	require.Equal(t, want, res.Stats)
 //
 // What child runs spent is added up the same way and compared with res.Children; the
-// two together, by [AccumulateRun], are res.Total().
+// two together, by [AccumulateRun], are res.Total(), where no call was left open.
 package stats
 
 import (

@@ -13,7 +13,9 @@ import (
 // not begun. What its slices, maps and pointers hold is shared with the run and with
 // other snapshots, and must not be written to.
 type State struct {
-	// Stats are the run's own totals, Children those of all its child runs.
+	// Stats are the run's own totals, Children those of its child runs, save those of
+	// calls that are open, such as a sub-agent that waits: they stand with the call, and
+	// come in with its end. [State.Total] has all of it.
 	Stats    stats.RunStats `json:"stats"`
 	Children stats.RunStats `json:"children"`
 	// Iterations counts model turns against the limit. They go on over a pause, a kill

@@ -32,6 +32,11 @@
 // once) and fill the typed fields beside them: the bytes go out, the typed fields
 // are a view for readers, and editing the view changes nothing.
 //
+// For a TurnFn over a server of that format this means: json.Marshal of the messages
+// and of the tool definitions is what goes out, and json.Unmarshal of the reply's
+// message into an [AssistantTurnMessage] is what comes back, with all its bytes. The
+// loop takes it from there.
+//
 // An alias can carry no methods. Hence [Transcript], a list of messages that reads
 // itself that way, and can be assigned to and from a plain slice; and hence
 // functions, not methods, for what there is to ask of a message.
