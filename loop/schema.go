@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/big"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -65,7 +66,7 @@ func (d decoders) find(t reflect.Type) error {
 			if !f.IsExported() && !f.Anonymous {
 				continue
 			}
-			if strings.HasSuffix(f.Tag.Get("json"), ",string") {
+			if options := strings.Split(f.Tag.Get("json"), ",")[1:]; slices.Contains(options, "string") {
 				return fmt.Errorf("field %s has the json option string: give the tool a Schema", f.Name)
 			}
 			if err := d.find(f.Type); err != nil {

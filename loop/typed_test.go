@@ -254,7 +254,7 @@ func TestTypedToolsThatCannotBe(t *testing.T) {
 		"there is no Run": loop.NewTool[editIn, string](loop.Tool{Name: "x"}, nil),
 		"no schema for":   loop.NewTool(loop.Tool{Name: "x"}, func(context.Context, struct{ F func() }) (string, error) { return "", nil }),
 		"json option string": loop.NewTool(loop.Tool{Name: "x"}, func(context.Context, struct {
-			N int `json:"n,string"`
+			N int `json:"n,string,omitempty"`
 		}) (string, error) {
 			return "", nil
 		}),
