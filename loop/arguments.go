@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -60,25 +61,30 @@ func decode[In any](arguments string, in *In) error {
 var literal = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|[-+.\deE]+`)
 
 // decodeError says in which property a value is that does not fit. Not every error of
-// encoding/json tells, and none of an UnmarshalJSON.
+// encoding/json tells, and none of an UnmarshalJSON: there it is the property that
+// fails in the same way by itself, unless In itself has one and reads the whole.
 func decodeError[In any](err error, arguments string) error {
-	place := ""
+	kind, place := (*json.UnmarshalTypeError)(nil), ""
+	if errors.As(err, &kind) {
+		place = kind.Field
+	}
 	var each map[string]json.RawMessage
-	_ = json.Unmarshal([]byte(arguments), &each) // an object, as far as anybody knows by now
+	if !reflect.TypeFor[*In]().Implements(unmarshalsJSON) && !reflect.TypeFor[In]().Implements(unmarshalsJSON) {
+		_ = json.Unmarshal([]byte(arguments), &each) // an object, as far as anybody knows by now
+	}
 	for _, name := range slices.Sorted(maps.Keys(each)) {
 		one, _ := json.Marshal(map[string]json.RawMessage{name: each[name]})
-		if alone := decode(string(one), new(In)); alone != nil {
-			place, err = "property "+name+": ", alone
-			break
+		if alone := decode(string(one), new(In)); place == "" && alone != nil && alone.Error() == err.Error() {
+			place = name
 		}
 	}
-	if kind := (*json.UnmarshalTypeError)(nil); errors.As(err, &kind) {
-		if kind.Field != "" {
-			place = "property " + kind.Field + ": "
-		}
+	if kind != nil {
 		err = fmt.Errorf("%s does not fit %s", kind.Value, kind.Type.Kind())
 	}
-	return fmt.Errorf("%s%w", place, err)
+	if place == "" {
+		return err
+	}
+	return fmt.Errorf("property %s: %w", place, err)
 }
 
 // misnamed names all properties that are missing or unknown at once, where the schema

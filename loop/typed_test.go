@@ -91,12 +91,24 @@ func (m *moody) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*string)(m))
 }
 
+// pair has to be whole.
+type pair map[string]string
+
+func (p *pair) UnmarshalJSON(data []byte) error {
+	err := json.Unmarshal(data, (*map[string]string)(p))
+	if _, ok := (*p)["b"]; err == nil && !ok {
+		return errors.New("a without b")
+	}
+	return err
+}
+
 // What is wrong with arguments is said in the model's own terms: where, what was
 // found, what is wanted. The call never reaches the tool and counts as nothing.
 func TestTypedArgumentErrorsTellTheModelWhatToMend(t *testing.T) {
 	ran := 0
 	edit := loop.NewTool(loop.Tool{Name: "edit"}, func(context.Context, editIn) (string, error) { ran++; return "edited", nil })
 	mood := loop.NewTool(loop.Tool{Name: "mood", Schema: json.RawMessage(`{"type":"object"}`)}, func(_ context.Context, in struct{ M moody }) (string, error) { ran++; return "good", nil })
+	both := loop.NewTool(loop.Tool{Name: "both", Schema: json.RawMessage(`{"type":"object"}`)}, func(_ context.Context, in pair) (string, error) { ran++; return "", nil })
 	for _, c := range []struct {
 		tool            loop.Tool
 		arguments, want string
@@ -113,6 +125,8 @@ func TestTypedArgumentErrorsTellTheModelWhatToMend(t *testing.T) {
 		{edit, `{"zone":"z","path":"p","where":{"Row":1e400,"Column":2}}`, `property where: number 1e400 does not fit float64`},
 		{mood, `{"M":"refuse"}`, `property M: not today`},
 		{mood, `{"M":"panic"}`, `reading them panicked: bad mood`},
+		{both, `{"a":"x"}`, `a without b`},
+		{both, `{"a":"x","b":1}`, `number does not fit string`},
 	} {
 		text, status, res := callOnce(t, c.tool, c.arguments)
 		require.Equal(t, trajectory.BadArguments, status, c.arguments)
