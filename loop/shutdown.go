@@ -19,7 +19,8 @@ import (
 // go on with, where it would otherwise answer it: calls that had not started; calls
 // that were cut off, of tools that are [Tool.ReplaySafe]; and sub-agents, which keep
 // all that they did. Of any other call that was running the model is told that it was
-// cut off. The next run needs no message and no reply.
+// cut off. The next run needs no message and no reply; package resume reads such a
+// session as unfinished.
 var ErrShutdown = errors.New("the process is shutting down")
 
 func (r *run) shutsDown() bool { return errors.Is(context.Cause(r.ctx), ErrShutdown) }

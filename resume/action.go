@@ -12,7 +12,10 @@ import (
 // Action is a call that was started, as the record tells it.
 type Action struct {
 	turn.Call
-	Kind trajectory.Kind
+	// Agent is the child run that made the call, as its entries name it; "" for the
+	// session's own.
+	Agent string
+	Kind  trajectory.Kind
 	// ReplaySafe: the tool said that repeating the call does no harm.
 	ReplaySafe bool
 	// Status is how it ended; "" when it did not.
@@ -22,6 +25,13 @@ type Action struct {
 	// its tool: see Status then. Asked is the question, or the reason.
 	Waits trajectory.Wait
 	Asked string
+
+	agentTool string // the name of the sub-agent that made the call
+}
+
+// hasEffects says of a call that was stopped whether somebody should look what it did.
+func (a Action) hasEffects() bool {
+	return a.Kind != trajectory.KindRead && a.Kind != trajectory.KindSearch && !a.ReplaySafe
 }
 
 // verbs of the kinds, for what is over and for what was still going on.

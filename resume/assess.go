@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/pawl-dev/pawl/plan"
 	"github.com/pawl-dev/pawl/trajectory"
@@ -15,7 +16,7 @@ type Verdict string
 
 const (
 	Finished        Verdict = "finished"          // nothing is left to do, also where nothing was asked yet
-	StoppedShort    Verdict = "unfinished"        // its work stopped rather than ended
+	StoppedShort    Verdict = "unfinished"        // its work stopped rather than ended, by a shutdown too
 	WaitingForReply Verdict = "waiting_for_reply" // nothing happens until a person acts
 	ResumingLater   Verdict = "resuming_later"    // it paused on purpose until a time
 )
@@ -48,7 +49,8 @@ const staleTurns = 10
 
 // Assess reads the record for signs that the work stopped rather than ended. A
 // recorded pause comes first, whatever else was going on: no message is accepted
-// while a call waits. Then the signs count in this order, and Because names
+// while a call waits. What paused only because its process was shut down is no such
+// pause. Then the signs count in this order, and Because names
 // all there are: a planned step that is not done; a call or a result that the model
 // never spoke to; how the run ended; a request without a reply; a reply that is none.
 //
@@ -108,7 +110,7 @@ func join(sentences ...string) string {
 // before the one that waits was replied to.
 func pause(p PastSession) (v Verdict, because, suggestion string) {
 	waiting := p.State.Waiting()
-	if len(waiting) == 0 {
+	if len(waiting) == 0 || shutDown(p) {
 		return "", "", ""
 	}
 	var questions, approvals []string
@@ -123,7 +125,7 @@ func pause(p PastSession) (v Verdict, because, suggestion string) {
 	}
 	if len(questions)+len(approvals) == 0 {
 		first, _ := p.State.FirstWaiting()
-		because, suggestion = pauseUntil(first.Suspension)
+		because, suggestion = pauseUntil(first.Suspension, p.LastAt)
 		return ResumingLater, because, suggestion
 	}
 	var does, do []string
@@ -138,9 +140,10 @@ func pause(p PastSession) (v Verdict, because, suggestion string) {
 	return WaitingForReply, join(does...), join(do...)
 }
 
-func pauseUntil(s *trajectory.Suspension) (because, suggestion string) {
+// pauseUntil speaks of a time only where it was yet to come when the session ended.
+func pauseUntil(s *trajectory.Suspension, ended time.Time) (because, suggestion string) {
 	because, suggestion = "It paused", "Start it again"
-	if !s.Until.IsZero() { // else it is due at once
+	if s.Until.After(ended) {
 		at := s.Until.UTC().Format("2006-01-02 15:04 MST")
 		because, suggestion = because+" until "+at, suggestion+" after "+at
 	}
@@ -180,8 +183,8 @@ func suggestion(p PastSession, open []plan.Step, stale bool) string {
 	if len(open) > 0 && !stale {
 		goal = " with the plan; the next step is " + quoted(next(open))
 	}
-	if names := unsure(p); len(names) > 0 {
-		return "Check first what " + list(names) + " did before the session stopped, then carry on" + goal + "."
+	if doubts := unsure(p); len(doubts) > 0 {
+		return "Check first what " + list(texts(doubts)) + " did before the session stopped, then carry on" + goal + "."
 	}
 	switch {
 	case goal != "":

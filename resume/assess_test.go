@@ -87,14 +87,14 @@ var endings = []scriptCase{
 		start  b
 		start  c
 		end    a ok sent`,
-		StoppedShort, "`post` was running when the session stopped, and what it did is unknown. The model called `look`, which had no result yet.", "Check first what `post` did before the session stopped, then carry on.", "Called `mail` with `{\"to\":\"a\"}`.", ""},
+		StoppedShort, "`post` was running when the session stopped, and what it did is unknown. The model called `look`, which had no result yet.", "Check first what `post` did before the session stopped, then carry on.", "Was calling `post` with `{\"to\":\"b\"}` when it stopped.", ""},
 	{"several cut while running", `
 		user   Send them.
 		calls  a=other:mail {} ; b=other:post {} ; c=other:mail {}
 		start  a
 		start  b
 		start  c`,
-		StoppedShort, "`mail` and `post` were running when the session stopped, and what they did is unknown.", "Check first what `mail` and `post` did before the session stopped, then carry on.", "Was calling `mail` when it stopped.", ""},
+		StoppedShort, "`mail` (2 calls) and `post` were running when the session stopped, and what they did is unknown.", "Check first what `mail` (2 calls) and `post` did before the session stopped, then carry on.", "Was calling `mail` when it stopped.", ""},
 	{"a read cut while running has no effects", `
 		user   Look.
 		calls  a=read:look {"path":"main.go"}
@@ -109,7 +109,7 @@ var endings = []scriptCase{
 		calls  a=other:mail {"to":"a"} ; b=other:mail {"to":"b"} ; c=read:look {"path":"c"} ; d=read:look {"path":"d"} ; e=other:post {}
 		start  a
 		start  c`,
-		StoppedShort, "`mail` was running when the session stopped, and what it did is unknown. The model called `look`, which had no result yet. Calls of `mail`, `look` and `post` had not begun.", "Check first what `mail` did before the session stopped, then carry on.", "Was reading `c` when it stopped.", ""},
+		StoppedShort, "`mail` was running when the session stopped, and what it did is unknown. The model called `look`, which had no result yet. Calls of `mail`, `look` and `post` had not begun.", "Check first what `mail` did before the session stopped, then carry on.", "Was calling `mail` with `{\"to\":\"a\"}` when it stopped.", ""},
 	{"user message unanswered", `
 		user   Hello?`,
 		StoppedShort, "The last message has no reply.", "Answer the last message.", "", ""},
@@ -437,8 +437,8 @@ func TestAssessOfASubAgentAtWork(t *testing.T) {
 	post := turn.Call{ID: "a", Name: "post", Arguments: `{}`}
 	require.NoError(t, w.Append(trajectory.Event{Agent: "1.a", Body: trajectory.Message{Message: turn.ReplayForm(turn.Assistant("", post)), Turn: &trajectory.Turn{}}}))
 	require.NoError(t, w.Append(trajectory.Event{Agent: "1.a", Body: trajectory.CallStart{Call: post, Turn: 1}}))
-	says("`post` was running when the session stopped, and what it did is unknown. The model called `scout`, which had no result yet.",
-		"Check first what `post` did before the session stopped, then carry on.")
+	says("`post` in `scout` was running when the session stopped, and what it did is unknown. The model called `scout`, which had no result yet.",
+		"Check first what `post` in `scout` did before the session stopped, then carry on.")
 	require.NoError(t, w.Append(trajectory.Event{Agent: "1.a", Body: trajectory.CallEnd{Call: post, Turn: 1, Status: trajectory.OK, Message: turn.ToolResult("a", "posted")}}))
 	says("The model called `scout`, which had no result yet.", "Carry on where you left off.")
 }

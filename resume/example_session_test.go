@@ -107,7 +107,7 @@ func Example_subAgent() {
 	// reading {"file":"one"}
 	// reading {"file":"two"}
 	// aborted "" <nil>
-	// resuming_later - It paused: “the process is shutting down”.
+	// unfinished - The model called `scout`, which had no result yet. The run was stopped: “the process is shutting down”.
 	// reading {"file":"two"}
 	// done "Both say the same." <nil>
 }

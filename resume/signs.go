@@ -22,41 +22,81 @@ func outstanding(p PastSession, open []plan.Step) string {
 	return fmt.Sprintf("%d of %d planned steps %s not done; the next is %s.", len(open), all, are, quoted(next(open)))
 }
 
+// doubt is what nobody knows the effects of: so many calls of a tool, of the run itself
+// or in a sub-agent.
+type doubt struct {
+	tool, agent string
+	calls       int
+}
+
+func (d doubt) String() string {
+	s := code(d.tool)
+	if d.agent != "" {
+		s += " in " + code(d.agent)
+	}
+	if d.calls > 1 {
+		s += fmt.Sprintf(" (%d calls)", d.calls)
+	}
+	return s
+}
+
 // unsure are the calls with effects that nobody knows and that somebody should
 // check. A read that was cut off has none, and one that is safe to repeat is.
-func unsure(p PastSession) []string {
-	var names []string
-	add := func(name string) {
-		if name = code(name); !slices.Contains(names, name) {
-			names = append(names, name)
+func unsure(p PastSession) []doubt {
+	var doubts []doubt
+	add := func(tool, agent string) {
+		i := slices.IndexFunc(doubts, func(d doubt) bool { return d.tool == tool && d.agent == agent })
+		if i < 0 {
+			i, doubts = len(doubts), append(doubts, doubt{tool: tool, agent: agent})
 		}
+		doubts[i].calls++
 	}
 	for _, a := range p.Unsure {
-		if a.Kind != trajectory.KindRead && a.Kind != trajectory.KindSearch && !a.ReplaySafe {
-			add(a.Name)
+		if a.hasEffects() {
+			add(a.Name, a.agentTool)
 		}
 	}
 	if p.Unsure == nil { // put together by hand
-		eachAtWork(p.State.Open, add)
+		eachAtWork(p.State.Open, "", add)
 	}
-	return names
+	return doubts
 }
 
 // eachAtWork names the calls that were at work, in a child run those that it made.
-func eachAtWork(open []trajectory.OpenCall, name func(string)) {
+func eachAtWork(open []trajectory.OpenCall, agent string, name func(tool, agent string)) {
 	for _, c := range open {
 		switch {
 		case c.Child != nil:
-			eachAtWork(c.Child.State.Open, name)
+			eachAtWork(c.Child.State.Open, c.Name, name)
 		case c.Started && !c.Waiting() || c.Imported:
-			name(c.Name)
+			name(c.Name, agent)
 		}
 	}
 }
 
 func running(p PastSession) string {
-	return plural(unsure(p), "%s was running when the session stopped, and what it did is unknown.",
+	doubts := unsure(p)
+	if len(doubts) == 1 && doubts[0].calls == 1 {
+		return doubts[0].String() + " was running when the session stopped, and what it did is unknown."
+	}
+	return plural(texts(doubts), "%s were running when the session stopped, and what they did is unknown.",
 		"%s were running when the session stopped, and what they did is unknown.")
+}
+
+func texts(doubts []doubt) []string {
+	var s []string
+	for _, d := range doubts {
+		s = append(s, d.String())
+	}
+	return s
+}
+
+// shutDown reports whether the session waits for nothing but its next start: its
+// process was shut down, and what paused for that was due at once.
+func shutDown(p PastSession) bool {
+	return p.LastRun != nil && p.LastRun.Shutdown && !slices.ContainsFunc(p.State.Waiting(), func(c trajectory.OpenCall) bool {
+		return c.Suspension.For != trajectory.ForTime || c.Suspension.Until.After(p.LastAt)
+	})
 }
 
 // unanswered are the other open calls: a read that was running, and what had not
@@ -65,14 +105,17 @@ func unanswered(p PastSession) string {
 	if open := turn.OpenCalls(p.Messages); len(open) > 0 && len(p.State.Open) == 0 {
 		return "The model called " + code(open[0].Name) + ", and there is no result."
 	}
-	doubtful := unsure(p)
+	doubts := unsure(p)
+	doubtful := func(tool string) bool {
+		return slices.ContainsFunc(doubts, func(d doubt) bool { return d.tool == tool && d.agent == "" })
+	}
 	var reads, later []string
 	for _, c := range p.State.Open {
 		switch name := code(c.Name); {
-		case c.Waiting() || c.Imported:
+		case c.Waiting() && !shutDown(p) || c.Imported:
 		case !c.Started && !slices.Contains(later, name):
 			later = append(later, name)
-		case c.Started && !slices.Contains(doubtful, name) && !slices.Contains(reads, name):
+		case c.Started && !doubtful(c.Name) && !slices.Contains(reads, name):
 			reads = append(reads, name)
 		}
 	}

@@ -83,7 +83,7 @@ func (t *tracker) below(e trajectory.Event) {
 			delete(t.cut, e.Agent)
 		}
 	case trajectory.CallStart:
-		t.running[place(e.Agent, b.ID)] = Action{Call: b.Call, Kind: b.Kind, ReplaySafe: b.ReplaySafe}
+		t.running[place(e.Agent, b.ID)] = Action{Call: b.Call, Agent: e.Agent, Kind: b.Kind, ReplaySafe: b.ReplaySafe}
 	case trajectory.Suspend:
 		delete(t.running, place(e.Agent, b.ID))
 	case trajectory.CallEnd:
@@ -140,7 +140,8 @@ func (t *tracker) given(m turn.TranscriptMessage) {
 func (t *tracker) finish() {
 	p := t.past
 	p.Messages, p.State = t.fold.Messages(), t.fold.State()
-	t.unsure("", p.State.Open)
+	t.unsure("", "", p.State.Open)
+	t.atWork()
 	for _, title := range []string{t.title, p.Header.Title, t.request} {
 		if !t.named && p.Title == "" {
 			p.Title = title
@@ -150,7 +151,14 @@ func (t *tracker) finish() {
 
 // unsure notes the calls that were at work. Of a child run that goes on, it is those
 // that the child had made, and those that it was stopped at.
-func (t *tracker) unsure(agent string, open []trajectory.OpenCall) {
+func (t *tracker) unsure(agent, tool string, open []trajectory.OpenCall) {
+	note := func(a Action) {
+		a.agentTool = tool
+		t.past.Unsure = append(t.past.Unsure, a)
+	}
+	for _, a := range t.cut[agent] {
+		note(a)
+	}
 	for _, c := range open {
 		a, ran := t.running[place(agent, c.ID)]
 		child := c.Child
@@ -159,13 +167,43 @@ func (t *tracker) unsure(agent string, open []trajectory.OpenCall) {
 		}
 		switch {
 		case child != nil:
-			below := strings.TrimPrefix(agent+"/"+trajectory.AgentName(c.Turn, c.ID), "/")
-			t.past.Unsure = append(t.past.Unsure, t.cut[below]...)
-			t.unsure(below, child.State.Open)
+			t.unsure(strings.TrimPrefix(agent+"/"+trajectory.AgentName(c.Turn, c.ID), "/"), c.Name, child.State.Open)
 		case ran:
-			t.past.Unsure = append(t.past.Unsure, a)
+			note(a)
 		case c.Imported:
-			t.past.Unsure = append(t.past.Unsure, Action{Call: c.Call})
+			note(Action{Call: c.Call, Agent: agent})
+		}
+	}
+}
+
+// atWork makes the last action one that the session was stopped at, if there is one, and
+// rather one with effects: another call of its batch may have ended later.
+func (t *tracker) atWork() {
+	p, pauses := t.past, !shutDown(*t.past)
+	if p.LastAction == nil || p.LastAction.Waits != "" && pauses {
+		return
+	}
+	var stopped []Action
+	for _, a := range p.Unsure {
+		if a.Agent == "" {
+			stopped = append(stopped, a)
+		}
+	}
+	for _, c := range p.State.Open {
+		a, ran := t.running[place("", c.ID)]
+		if c.Waiting() && !pauses { // else it does not run
+			a, ran = t.waiting[c.ID]
+			a.Waits, a.Asked = "", ""
+		}
+		if ran {
+			stopped = append(stopped, a)
+		}
+	}
+	for _, withEffects := range []bool{false, true} {
+		for _, a := range stopped {
+			if a.hasEffects() == withEffects {
+				t.acted(a)
+			}
 		}
 	}
 }

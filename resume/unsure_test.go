@@ -42,7 +42,10 @@ func TestUnsureOfASubAgent(t *testing.T) {
 			require.Len(t, past.Unsure, 1)
 			require.Equal(t, "pay", past.Unsure[0].Name)
 			require.Equal(t, trajectory.KindExecute, past.Unsure[0].Kind)
-			require.Contains(t, resume.Assess(past).Because, "`pay` was running when the session stopped")
+			require.Contains(t, resume.Assess(past).Because, "`pay` in `agent` was running when the session stopped")
+			require.Equal(t, "1.a", past.Unsure[0].Agent)
+			require.Equal(t, resume.StoppedShort, resume.Assess(past).Verdict)
+			require.Contains(t, resume.Assess(past).LastAction, "Was calling `agent`")
 
 			out := bytes.NewBuffer(file)
 			child.Record = trajectory.NewWriter(out, trajectory.Header{}, past.Tail).Append

@@ -92,7 +92,7 @@ func TestAShutdownAndARestart(t *testing.T) {
 	require.Equal(t, 200, status)
 	require.Contains(t, stopped.Because, errStopped.Error())
 	require.NoError(t, h.close())
-	require.Equal(t, map[string]string{"asked": "waiting_for_reply", "packing": "resuming_later", "stopped": "unfinished"}, standings(t, h))
+	require.Equal(t, map[string]string{"asked": "waiting_for_reply", "packing": "unfinished", "stopped": "unfinished"}, standings(t, h))
 	status, err = c.reply(ctx, "asked", "call_1", loop.Answer("red"))
 	require.Equal(t, 503, status, err)
 	require.NoError(t, c.say(ctx, "packing", "Wrap it"), "what is taken now is for the next server")

@@ -113,7 +113,7 @@ func (s *story) untilShutdown(ctx context.Context) error {
 		return err
 	}
 	s.ended(s.server.shutDown())
-	s.stand("what was being packed paused itself", map[string]int{"resuming_later": 10, "waiting_for_reply": 20})
+	s.stand("what was being packed paused itself, and is unfinished", map[string]int{"unfinished": 10, "waiting_for_reply": 20})
 	return nil
 }
 
