@@ -4,7 +4,9 @@ import "strings"
 
 // DescribeProgress says what was achieved, in the order in which a person would
 // ask: "14 files changed, 23 commands run, 3 of 7 steps finished, 2 sub-agents
-// started". It is empty when nothing was. Reads are no achievement and are not in it.
+// started". Edits by tools that name no files are "2 edits made", and a plan that is
+// through is "all 7 steps finished", or "the only step finished". It is empty when
+// nothing was achieved; reads, and steps of which none is finished, are not in it.
 func DescribeProgress(p RunProgress) string { return strings.Join(achieved(p), ", ") }
 
 func achieved(p RunProgress) []string {

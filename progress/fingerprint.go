@@ -90,18 +90,3 @@ func plainNumber(raw string) string {
 	}
 	return strconv.FormatFloat(f, 'g', -1, 64)
 }
-
-// errorText is what an error says, without when it was said, how long it took and
-// what it was said of: a tool that cannot find a.txt, and then cannot find b.txt,
-// fails in one way.
-func errorText(text, arguments string) string {
-	looked := 0
-	gjson.Parse(arguments).ForEach(func(_, v gjson.Result) bool {
-		if v.Type == gjson.String && len(v.Str) > 2 {
-			text = strings.ReplaceAll(text, v.Str, "…")
-			looked++
-		}
-		return looked < 16 // an error speaks of few, and arguments may be many
-	})
-	return withoutTimes(text)
-}

@@ -27,8 +27,9 @@ type RunProgress struct {
 	Fetches int `json:"fetches"`
 	Polls   int `json:"polls"`
 	Others  int `json:"others"`
-	// FailedCommands, FailedEdits and FailedOthers count calls that ran, or were
-	// to run, and failed.
+	// FailedCommands, FailedEdits and FailedOthers count the calls that failed: by their
+	// tool, or before it, since their arguments were not valid or there is no such tool.
+	// FailedOthers are all that are neither commands nor edits, reads too.
 	FailedCommands int `json:"failedCommands"`
 	FailedEdits    int `json:"failedEdits"`
 	FailedOthers   int `json:"failedOthers"`

@@ -14,7 +14,8 @@ const (
 	SameCall Repetition = "the same call with the same result"
 	// Cycle: two to four turns came round again, with the same results.
 	Cycle Repetition = "the same few turns with the same results"
-	// SameError: one tool failed in the same way, whatever it was given.
+	// SameError: one tool failed in the same way, whatever it was given: the errors are
+	// the same but for values of the arguments, times and durations.
 	SameError Repetition = "the same error under varying arguments"
 	// SameText: the model said the same again instead of going on.
 	SameText Repetition = "the same text"

@@ -126,6 +126,9 @@ func TestStuck(t *testing.T) {
 		{"an error that names its argument", progress.SameError, 6, func(s *story, i int) {
 			s.does(readOf(fmt.Sprintf("dir/f%d.go", i), fmt.Sprintf("open dir/f%d.go: no such file", i)).fails())
 		}},
+		{"an error that names a number and a short text", progress.SameError, 6, func(s *story, i int) {
+			s.does(act{tool: "edit", arguments: fmt.Sprintf(`{"line":%d,"old":"q%d"}`, i, i), result: fmt.Sprintf("line %d: \"q%d\" is not there", i, i), status: trajectory.Failed})
+		}},
 		{"one tool that fails, the same read between", progress.SameError, 12, func(s *story, i int) {
 			if i%2 == 0 {
 				s.does(readOf("a", "text"))
