@@ -179,7 +179,7 @@ func beside(s RunSpend, o NoticeOptions) []string {
 	if o.Priced && !o.Local && s.Cost != nil && *s.Cost > 0 {
 		cost := money(*s.Cost)
 		if s.Unpriced {
-			cost = "at least " + cost
+			cost = atLeast(*s.Cost)
 		}
 		sentences = append(sentences, "The cost so far is "+cost+".")
 	}

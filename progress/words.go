@@ -109,6 +109,14 @@ func money(c turn.Cost) string {
 	return fmt.Sprintf("$%s.%02d", grouped(cents/100), cents%100)
 }
 
+// atLeast is a floor, so nothing is rounded up.
+func atLeast(c turn.Cost) string {
+	if c < turn.Cent {
+		return "at least a fraction of a cent"
+	}
+	return "at least " + money(c-c%turn.Cent)
+}
+
 // list joins phrases as in a sentence.
 func list(parts []string) string {
 	if len(parts) < 2 {

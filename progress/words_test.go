@@ -51,6 +51,11 @@ func TestMoney(t *testing.T) {
 	} {
 		require.Equal(t, want, money(c))
 	}
+	for c, want := range map[turn.Cost]string{
+		1: "at least a fraction of a cent", turn.Cent: "at least $0.01", 35 * turn.Cent / 10: "at least $0.03", 2*turn.Cent - 1: "at least $0.01", math.MaxInt64: "at least $92,233,720.36",
+	} {
+		require.Equal(t, want, atLeast(c))
+	}
 }
 
 func TestList(t *testing.T) {
