@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -138,6 +139,9 @@ func schemaError(err error) error {
 		case part == "items":
 			path += "[]"
 		}
+	}
+	if i := strings.LastIndex(text, ` has type "string", want `); i >= 0 { // which it does not quote
+		text = "type: " + strconv.Quote(clip(strings.TrimPrefix(text[:i], "type: "), 80)) + text[i:]
 	}
 	if path == "" {
 		return errors.New(text)

@@ -62,7 +62,7 @@
 //
 // Where the process ends, cancel the run with [ErrShutdown]: what the next one can go
 // on with then stays open, as after a crash, where any other cause has each call
-// answered.
+// answered that does not wait.
 //
 // A user message may be appended while calls are open that do not wait, or whose time
 // has come: it is delivered after their results. While a call waits for a reply or

@@ -120,7 +120,7 @@ func TestTypedArgumentErrorsTellTheModelWhatToMend(t *testing.T) {
 		{edit, `{"zone":"z","path":"p","where":{"Row":1,"Column":2},"extra":1}`, `unknown: ["extra"]; the properties are ["zone" "path" "lines" "mode" "where"]`},
 		{edit, `{"zone":"z","path":"p","where":{"Row":1}}`, `property where: required: missing properties: ["Column"]`},
 		{edit, `{"zone":"z","path":"p","where":{"Row":1.5,"Column":2}}`, `property where.Row: type: 1.5 has type "number", want "integer"`},
-		{edit, `{"zone":"z","path":"p","lines":["x"],"where":{"Row":1,"Column":2}}`, `property lines[]: type: x has type "string", want "integer"`},
+		{edit, `{"zone":"z","path":"p","lines":["x"],"where":{"Row":1,"Column":2}}`, `property lines[]: type: "x" has type "string", want "integer"`},
 		{edit, `{"zone":"z","path":"p","lines":[99999999999999999999],"where":{"Row":1,"Column":2}}`, `property lines: number 99999999999999999999 does not fit int`},
 		{edit, `{"zone":"z","path":"p","where":{"Row":1e400,"Column":2}}`, `property where: number 1e400 does not fit float64`},
 		{mood, `{"M":"refuse"}`, `property M: not today`},

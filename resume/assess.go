@@ -75,7 +75,10 @@ func assess(p PastSession) Unfinished {
 		return u
 	}
 	if verdict, because, suggestion := pause(p); verdict != "" {
-		u.Verdict, u.Because, u.Suggestion = verdict, join(because, running(p), unanswered(p)), suggestion
+		u.Verdict, u.Because, u.Suggestion = verdict, join(because, running(p), unanswered(p), ending(p)), suggestion
+		if verdict == WaitingForReply && goesOn(p) {
+			u.Suggestion = join(suggestion, "The rest goes on without that when it is started again.")
+		}
 		return u
 	}
 	stale := isStale(p, u.Steps)
@@ -138,6 +141,17 @@ func pause(p PastSession) (v Verdict, because, suggestion string) {
 		do = append(do, "Approve or deny "+list(approvals)+".")
 	}
 	return WaitingForReply, join(does...), join(do...)
+}
+
+// goesOn reports whether a run would find work to do beside the calls that wait for a
+// person: a call that had not begun, a sub-agent that was at work.
+func goesOn(p PastSession) bool {
+	return slices.ContainsFunc(p.State.Open, func(c trajectory.OpenCall) bool {
+		if c.Waiting() {
+			return stopped(p, c)
+		}
+		return !c.Imported && (!c.Started || c.Child != nil)
+	})
 }
 
 // pauseUntil speaks of a time only where it was yet to come when the session ended.

@@ -23,7 +23,7 @@ type Listed struct {
 	Modified   time.Time
 	Size       int64
 	Title      string
-	Assessment Unfinished
+	Assessment Unfinished // zero beside an error
 	// ProblemCount is how many things are wrong with the file.
 	ProblemCount int
 }
@@ -108,6 +108,9 @@ func sessions(root *os.Root) ([]Listed, error) {
 
 func (l *Listed) read(root *os.Root) error {
 	past, err := readIn(root, l.File, nil)
-	l.Title, l.ProblemCount, l.Assessment = past.Title, past.ProblemCount, Assess(past)
+	l.Title, l.ProblemCount = past.Title, past.ProblemCount
+	if err == nil {
+		l.Assessment = Assess(past)
+	}
 	return sessionError(l.File, err)
 }

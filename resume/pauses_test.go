@@ -131,7 +131,7 @@ var pauses = []scriptCase{
 		calls  a=execute:run {"command":"rm"} ; b=read:look {"path":"x"} ; c=other:mail {}
 		approve a Run rm?
 		start  b`,
-		WaitingForReply, "It waits for approval: “Run rm?”. The model called `look`, which had no result yet. A call of `mail` had not begun.", "Approve or deny “Run rm?”.", "Was reading `x` when it stopped.", ""},
+		WaitingForReply, "It waits for approval: “Run rm?”. The model called `look`, which had no result yet. A call of `mail` had not begun.", "Approve or deny “Run rm?”. The rest goes on without that when it is started again.", "Was reading `x` when it stopped.", ""},
 	{"killed in the batch of a call that waits for a time", `
 		user   Watch the build.
 		calls  a=other:sleep {} ; b=execute:run {"command":"make"}

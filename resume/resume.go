@@ -48,8 +48,10 @@
 //     Assessment.Suggestion.
 //   - [StoppedShort] otherwise: it runs the session as it is. A message may be appended
 //     all the same, and is delivered after what is settled first.
-//   - [WaitingForReply]: it shows what past.State.Waiting() asks, and puts the answers
-//     into Options.Replies. No message is accepted before that.
+//   - [WaitingForReply]: it shows what past.State.Asking() asks, and puts the answers
+//     into Options.Replies. No message is accepted before that. Where the session was
+//     shut down, or its process died, other calls may go on without the answer: run as
+//     it is, the session settles them and pauses again.
 //   - [ResumingLater]: it runs the session as it is, once the time has come.
 //
 // # Whether to carry on

@@ -27,8 +27,8 @@ func TestAssessOfAPauseThatIsDue(t *testing.T) {
 	}{
 		"due at once":                 {pause(trajectory.ForTime, time.Time{}), down, resume.StoppedShort, "The model called `build`, which had no result yet. The run was stopped: “the process is shutting down”.", "Carry on where you left off."},
 		"due by the end":              {pause(trajectory.ForTime, ended), down, resume.StoppedShort, "The model called `build`, which had no result yet. The run was stopped: “the process is shutting down”.", "Carry on where you left off."},
-		"due later":                   {pause(trajectory.ForTime, ended.Add(time.Hour)), down, resume.ResumingLater, "It paused until 2026-03-05 08:30 UTC: “why”.", "Start it again after 2026-03-05 08:30 UTC; nothing has to be said."},
-		"for a person":                {pause(trajectory.ForReply, time.Time{}), down, resume.WaitingForReply, "It asked “why” and waits for the answer.", "Answer “why”."},
+		"due later":                   {pause(trajectory.ForTime, ended.Add(time.Hour)), down, resume.ResumingLater, "It paused until 2026-03-05 08:30 UTC: “why”. The run was stopped: “the process is shutting down”.", "Start it again after 2026-03-05 08:30 UTC; nothing has to be said."},
+		"for a person":                {pause(trajectory.ForReply, time.Time{}), down, resume.WaitingForReply, "It asked “why” and waits for the answer. The run was stopped: “the process is shutting down”.", "Answer “why”."},
 		"due by the end, no shutdown": {pause(trajectory.ForTime, ended), &trajectory.RunEnd{Reason: turn.ResumingLater}, resume.ResumingLater, "It paused: “why”.", "Start it again; nothing has to be said."},
 	} {
 		call := turn.Call{ID: "a", Name: "build", Arguments: "{}"}
@@ -41,4 +41,20 @@ func TestAssessOfAPauseThatIsDue(t *testing.T) {
 		require.Equal(t, c.because, u.Because, name)
 		require.Equal(t, c.suggestion, u.Suggestion, name)
 	}
+}
+
+// A question does not hide what was stopped beside it, and needs no answer to go on.
+func TestAssessOfAQuestionBesideStoppedWork(t *testing.T) {
+	ask, work := turn.Call{ID: "a", Name: "ask", Arguments: "{}"}, turn.Call{ID: "b", Name: "agent", Arguments: "{}"}
+	u := resume.Assess(resume.PastSession{
+		Messages: turn.Transcript{turn.User("Build."), turn.ReplayForm(turn.Assistant("", ask, work))},
+		State: trajectory.State{Open: []trajectory.OpenCall{
+			{Call: ask, Turn: 1, Started: true, Suspension: &trajectory.Suspension{For: trajectory.ForReply, Question: "Which one?"}},
+			{Call: work, Turn: 1, Started: true, Suspension: &trajectory.Suspension{For: trajectory.ForTime, Question: "the process is shutting down"}},
+		}},
+		LastRun: &trajectory.RunEnd{Reason: turn.Aborted, Failure: "cancelled", Cause: "the process is shutting down", Shutdown: true},
+	})
+	require.Equal(t, resume.WaitingForReply, u.Verdict)
+	require.Equal(t, "It asked “Which one?” and waits for the answer. The model called `agent`, which had no result yet. The run was stopped: “the process is shutting down”.", u.Because)
+	require.Equal(t, "Answer “Which one?”. The rest goes on without that when it is started again.", u.Suggestion)
 }

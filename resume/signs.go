@@ -91,12 +91,15 @@ func texts(doubts []doubt) []string {
 	return s
 }
 
-// shutDown reports whether the session waits for nothing but its next start: its
-// process was shut down, and what paused for that was due at once.
+// shutDown reports whether the session waits for nothing but its next start.
 func shutDown(p PastSession) bool {
-	return p.LastRun != nil && p.LastRun.Shutdown && !slices.ContainsFunc(p.State.Waiting(), func(c trajectory.OpenCall) bool {
-		return c.Suspension.For != trajectory.ForTime || c.Suspension.Until.After(p.LastAt)
-	})
+	return p.LastRun != nil && p.LastRun.Shutdown && !slices.ContainsFunc(p.State.Waiting(), func(c trajectory.OpenCall) bool { return !stopped(p, c) })
+}
+
+// stopped says of a call that waits whether it paused only because its process was shut
+// down: it was due at once.
+func stopped(p PastSession, c trajectory.OpenCall) bool {
+	return p.LastRun != nil && p.LastRun.Shutdown && c.Suspension.For == trajectory.ForTime && !c.Suspension.Until.After(p.LastAt)
 }
 
 // unanswered are the other open calls: a read that was running, and what had not
@@ -112,7 +115,7 @@ func unanswered(p PastSession) string {
 	var reads, later []string
 	for _, c := range p.State.Open {
 		switch name := code(c.Name); {
-		case c.Waiting() && !shutDown(p) || c.Imported:
+		case c.Waiting() && !stopped(p, c) || c.Imported:
 		case !c.Started && !slices.Contains(later, name):
 			later = append(later, name)
 		case c.Started && !doubtful(c.Name) && !slices.Contains(reads, name):

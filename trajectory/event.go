@@ -95,13 +95,13 @@ type CallEnd struct {
 	turn.Call
 	Turn     int
 	Status   Status
-	Message  turn.TranscriptMessage
-	Duration time.Duration  // since its last start; what came before stands in its Suspends
-	Paths    []string       // what the call touched, as the tool says
-	Children stats.RunStats // of all child runs since the call first started
-	Agents   int            // how many child runs there were
-	Stack    string         // of a panic, for the host
-	Full     string         // the whole output, where Message holds a part of it
+	Message  turn.TranscriptMessage // what the model reads, of a failure what the error said
+	Duration time.Duration          // since its last start; what came before stands in its Suspends
+	Paths    []string               // what the call touched, as the tool says
+	Children stats.RunStats         // of all child runs since the call first started
+	Agents   int                    // how many child runs there were
+	Stack    string                 // of a panic, for the host
+	Full     string                 // the whole output, where Message holds a part of it
 }
 
 // Suspend says that a call waits and keeps its place in the transcript.

@@ -156,13 +156,26 @@ func ExampleState_FirstWaiting() {
 	// Output: b 12:00PM
 }
 
-// What a host shows of a run that paused.
+// paused has an open call that waits for nothing, one that waits for a person, and one
+// that waits for a time.
+var paused = trajectory.State{Open: []trajectory.OpenCall{
+	{Call: turn.Call{ID: "a", Name: "clock"}},
+	{Call: turn.Call{ID: "b", Name: "ask"}, Suspension: &trajectory.Suspension{For: trajectory.ForReply, Question: "For how many?"}},
+	{Call: turn.Call{ID: "c", Name: "build"}, Suspension: &trajectory.Suspension{For: trajectory.ForTime, Question: "the build runs"}},
+}}
+
 func ExampleState_Waiting() {
-	s := trajectory.State{Open: []trajectory.OpenCall{
-		{Call: turn.Call{ID: "a", Name: "clock"}},
-		{Call: turn.Call{ID: "b", Name: "ask"}, Suspension: &trajectory.Suspension{For: trajectory.ForReply, Question: "For how many?"}},
-	}}
-	for _, c := range s.Waiting() {
+	for _, c := range paused.Waiting() {
+		fmt.Println(c.ID, c.Suspension.For, c.Suspension.Question)
+	}
+	// Output:
+	// b reply For how many?
+	// c time the build runs
+}
+
+// What a host shows of a run that waits for a reply.
+func ExampleState_Asking() {
+	for _, c := range paused.Asking() {
 		fmt.Println(c.ID, c.Suspension.For, c.Suspension.Question)
 	}
 	// Output: b reply For how many?

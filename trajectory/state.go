@@ -2,6 +2,7 @@ package trajectory
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/pawl-dev/pawl/plan"
 	"github.com/pawl-dev/pawl/stats"
@@ -60,6 +61,11 @@ func (s State) Waiting() []OpenCall {
 		}
 	}
 	return out
+}
+
+// Asking are those of them that wait for a person: an answer, or an approval.
+func (s State) Asking() []OpenCall {
+	return slices.DeleteFunc(s.Waiting(), func(c OpenCall) bool { return c.Suspension.For == ForTime })
 }
 
 // FirstWaiting is the waiting call to deal with first: one that waits for a person

@@ -47,7 +47,7 @@ func (h *host) work(ctx context.Context) error {
 	messages, state := h.session.messages, h.session.state
 	replies := h.session.closing
 	for {
-		if waiting := state.Waiting(); len(waiting) > 0 && replies == nil {
+		if waiting := state.Asking(); len(waiting) > 0 && replies == nil {
 			reply, err := h.term.ask(ctx, waiting[0])
 			if errors.Is(err, errQuit) {
 				h.term.quit(h.session.name)

@@ -53,7 +53,7 @@ func run(ctx context.Context, answer string, out io.Writer) (loop.Result, error)
 		}
 		// Here a real host would store res and end: another process goes on from it.
 		messages, o.From, o.Replies = res.Messages, res.State, map[string]loop.Reply{}
-		for _, w := range res.Waiting() {
+		for _, w := range res.Asking() {
 			fmt.Fprintf(out, "\n? %s asks: %s\n! %s\n\n", w.Name, w.Suspension.Question, answer)
 			o.Replies[w.ID] = loop.Answer(answer)
 		}
