@@ -1,6 +1,7 @@
 package progress
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,10 +29,23 @@ type pastTurn struct {
 
 // failing is a tool that fails in one way, and in how many turns it did.
 type failing struct {
-	of           print
-	tool, detail string
-	times        int
-	since, last  int
+	wording
+	tool        string
+	times       int
+	since, last int
+}
+
+// byWeight orders errors so that the one to speak of is last, in whatever order the
+// calls of a turn ended: the most frequent, the oldest, the one that was said as it is.
+func byWeight(a, b failing) int {
+	exact := 0
+	switch {
+	case a.without && !b.without:
+		exact = -1
+	case b.without && !a.without:
+		exact = 1
+	}
+	return cmp.Or(a.times-b.times, b.since-a.since, exact, strings.Compare(b.tool, a.tool), strings.Compare(b.text, a.text))
 }
 
 // observe takes an entry, through the tally that knows its turn.
@@ -107,20 +121,22 @@ func (d *detector) commitErrors(t *turnFacts) {
 		d.errors = d.errors[:0]
 	}
 	for i := range t.calls {
-		c := &t.calls[i]
-		if !c.failed {
-			continue
-		}
-		at := slices.IndexFunc(d.errors, func(f failing) bool { return f.of == c.problemOf })
-		if at < 0 {
-			d.errors = append(d.errors, failing{of: c.problemOf, tool: c.Name, detail: c.problem, since: t.number, last: -1})
-			at = len(d.errors) - 1
-		}
-		if f := &d.errors[at]; f.last != t.number {
-			f.times, f.last = f.times+1, t.number
+		for _, w := range t.calls[i].problems {
+			d.fails(t.calls[i].Name, w, t.number)
 		}
 	}
 	d.errors = slices.DeleteFunc(d.errors, func(f failing) bool { return f.last < t.number-longestCycle })
+}
+
+func (d *detector) fails(tool string, w wording, turn int) {
+	at := slices.IndexFunc(d.errors, func(f failing) bool { return f.of == w.of })
+	if at < 0 {
+		d.errors = append(d.errors, failing{wording: w, tool: tool, since: turn, last: -1})
+		at = len(d.errors) - 1
+	}
+	if f := &d.errors[at]; f.last != turn {
+		f.times, f.last = f.times+1, turn
+	}
 }
 
 // verdict is the longest repetition; of two that are as long, the simpler.
@@ -132,11 +148,12 @@ func (d *detector) verdict() *StuckError {
 			e = d.cycle(length, turns)
 		}
 	}
-	for _, f := range d.errors {
-		if f.times > 1 && (e == nil || f.times > e.Turns) {
-			e = &StuckError{What: SameError, Tools: []string{f.tool}, Detail: f.tool + ": " + excerpt(f.detail, detailLength),
-				Times: f.times, Turns: f.times, Since: f.since}
-		}
+	if len(d.errors) == 0 {
+		return e
+	}
+	if f := slices.MaxFunc(d.errors, byWeight); f.times > 1 && (e == nil || f.times > e.Turns) {
+		e = &StuckError{What: SameError, Tools: []string{f.tool}, Detail: f.tool + ": " + excerpt(f.text, detailLength),
+			Times: f.times, Turns: f.times, Since: f.since}
 	}
 	return e
 }

@@ -28,8 +28,7 @@ type callFacts struct {
 	mayChange  bool
 	waits      bool // a poll, or a command that sleeps: it may well be the same again
 	denied     bool
-	problem    string // what a failure said, and its print with the tool's name
-	problemOf  print
+	problems   []wording // what a failure said
 	// seen: one of the recent turns had the same call with the same result.
 	// repeated: and nothing can have changed since.
 	seen, repeated bool
@@ -44,8 +43,11 @@ func newCallFacts(b *trajectory.CallEnd, n nature) callFacts {
 		c.ok = true
 	case trajectory.Failed, trajectory.BadArguments, trajectory.UnknownTool, trajectory.Refused:
 		c.failed = true
-		result = errorText(result, b.Arguments)
-		c.problem, c.problemOf = result, start.text(b.Name).text(result)
+		c.problems = wordings(b.Name, result, b.Arguments)
+		result = c.problems[0].text
+		if n.identity != "" { // the arguments are no part of what the call is
+			result = c.problems[len(c.problems)-1].text
+		}
 	case trajectory.Denied:
 		c.denied = true
 	}

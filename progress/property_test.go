@@ -24,8 +24,8 @@ func drawAct(t *rapid.T) act {
 			trajectory.KindThink, trajectory.KindOther}).Draw(t, "kind"),
 		status: rapid.SampledFrom([]trajectory.Status{"", "", "", trajectory.Failed, trajectory.Denied, trajectory.BadArguments,
 			trajectory.CutOff, trajectory.Unknown}).Draw(t, "status"),
-		result:    rapid.SampledFrom([]string{"", "x", "y", "took 3s"}).Draw(t, "result"),
-		arguments: rapid.SampledFrom([]string{`{}`, `{"a":1,"b":"cde"}`, `{"b":"cde","a":1.0}`, `{"command":"view"}`, `no`}).Draw(t, "arguments"),
+		result:    rapid.SampledFrom([]string{"", "x", "y", "took 3s", "no cde", "line 1", "line 2: no cde"}).Draw(t, "result"),
+		arguments: rapid.SampledFrom([]string{`{}`, `{"a":1,"b":"cde"}`, `{"b":"cde","a":1.0}`, `{"command":"view"}`, `{"a":2,"b":["cde"]}`, `no`}).Draw(t, "arguments"),
 		polls:     rapid.IntRange(0, 5).Draw(t, "polls") == 0,
 		agents:    max(0, rapid.IntRange(-6, 3).Draw(t, "agents")),
 	}

@@ -14,8 +14,9 @@ const (
 	SameCall Repetition = "the same call with the same result"
 	// Cycle: two to four turns came round again, with the same results.
 	Cycle Repetition = "the same few turns with the same results"
-	// SameError: one tool failed in the same way, whatever it was given: the errors are
-	// the same but for values of the arguments, times and durations.
+	// SameError: one tool failed in the same way, whatever it was given. Two errors are
+	// the same when they differ only in times, durations and addresses in memory, and in
+	// texts and numbers that each call was given as the same argument.
 	SameError Repetition = "the same error under varying arguments"
 	// SameText: the model said the same again instead of going on.
 	SameText Repetition = "the same text"
