@@ -53,9 +53,13 @@ func ExampleSpend() {
 
 func ExampleDescribeProgress() {
 	fmt.Println(progress.DescribeProgress(progress.RunProgress{Files: 14, Commands: 23, Reads: 61, StepsDone: 3, StepsTotal: 7, Agents: 1}))
+	fmt.Println(progress.DescribeProgress(progress.RunProgress{Edits: 2, StepsDone: 7, StepsTotal: 7}))
+	fmt.Println(progress.DescribeProgress(progress.RunProgress{StepsDone: 1, StepsTotal: 1}))
 	fmt.Println(progress.DescribeProgress(progress.RunProgress{Reads: 61})) // nothing was
 	// Output:
 	// 14 files changed, 23 commands run, 3 of 7 steps finished, 1 sub-agent started
+	// 2 edits made, all 7 steps finished
+	// the only step finished
 	//
 }
 

@@ -23,13 +23,17 @@ type RunProgress struct {
 	Agents int `json:"agents"`
 
 	// What a run did beside that, for a notice to tell. Polls counts calls of
-	// polling tools, Others those of tools whose kind is unknown or "other".
+	// polling tools, failed ones too, Others those of tools whose kind is unknown or
+	// "other".
 	Fetches int `json:"fetches"`
 	Polls   int `json:"polls"`
 	Others  int `json:"others"`
-	// FailedCommands, FailedEdits and FailedOthers count the calls that failed: by their
-	// tool, or before it, since their arguments were not valid or there is no such tool.
-	// FailedOthers are all that are neither commands nor edits, reads too.
+	// FailedCommands, FailedEdits and FailedOthers count the calls that failed in their
+	// tool, and those that never ran: there is no such tool, the arguments were not
+	// valid, or the reply that made the call was cut. Of a call that never ran only the
+	// name tells the kind, so one of a tool "write" that does not exist is a failed edit.
+	// FailedOthers are all but commands, edits and polls, so failed reads too. A call that
+	// a person denied, or that the end of the run cut off, counts nowhere.
 	FailedCommands int `json:"failedCommands"`
 	FailedEdits    int `json:"failedEdits"`
 	FailedOthers   int `json:"failedOthers"`
