@@ -121,7 +121,7 @@ func (d *detector) commitErrors(t *turnFacts) {
 		d.errors = d.errors[:0]
 	}
 	for i := range t.calls {
-		for _, w := range t.calls[i].problems {
+		for _, w := range t.calls[i].wordings() {
 			d.fails(t.calls[i].Name, w, t.number)
 		}
 	}

@@ -28,7 +28,8 @@ type callFacts struct {
 	mayChange  bool
 	waits      bool // a poll, or a command that sleeps: it may well be the same again
 	denied     bool
-	problems   []wording // what a failure said
+	problem    string    // what a failure said
+	problems   []wording // the ways to say that; see wordings
 	// seen: one of the recent turns had the same call with the same result.
 	// repeated: and nothing can have changed since.
 	seen, repeated bool
@@ -42,11 +43,11 @@ func newCallFacts(b *trajectory.CallEnd, n nature) callFacts {
 	case trajectory.OK:
 		c.ok = true
 	case trajectory.Failed, trajectory.BadArguments, trajectory.UnknownTool, trajectory.Refused:
-		c.failed = true
-		c.problems = wordings(b.Name, result, b.Arguments)
-		result = c.problems[0].text
+		c.failed, c.problem = true, result
+		result = withoutTimes(result)
 		if n.identity != "" { // the arguments are no part of what the call is
-			result = c.problems[len(c.problems)-1].text
+			same := c.wordings()
+			result = same[len(same)-1].text
 		}
 	case trajectory.Denied:
 		c.denied = true
@@ -57,6 +58,14 @@ func newCallFacts(b *trajectory.CallEnd, n nature) callFacts {
 	}
 	c.print = start.text(b.Name).num(uint64(identity)).text(string(b.Status)).text(result)
 	return c
+}
+
+// wordings are worked out when somebody asks: a summary never does.
+func (c *callFacts) wordings() []wording {
+	if c.failed && c.problems == nil {
+		c.problems = wordings(c.Name, c.problem, c.Arguments)
+	}
+	return c.problems
 }
 
 func newTurn(number int, reply turn.TranscriptMessage) turnFacts {
