@@ -27,10 +27,10 @@ func checkArguments[In any](schema *jsonschema.Resolved, arguments string) (err 
 		return decodeError[any](err, arguments)
 	}
 	if err := schema.Validate(v); err != nil {
-		if names := misnamed(schema.Schema(), v); names != nil {
-			return names
+		if found := faults(schema.Schema(), v); found != nil {
+			return found
 		}
-		return schemaError(err)
+		return schemaError("", err)
 	}
 	if err := decode(arguments, new(In)); err != nil {
 		return decodeError[In](err, arguments)
@@ -88,19 +88,22 @@ func decodeError[In any](err error, arguments string) error {
 	return fmt.Errorf("property %s: %w", place, err)
 }
 
-// misnamed names all properties that are missing or unknown at once, where the schema
-// stops at the first: a model mends them in one go.
-func misnamed(schema *jsonschema.Schema, arguments any) error {
+// faults names everything that is wrong with the properties at once, where the schema
+// stops at the first: a model mends it in one go. It is nil where none of them is it.
+func faults(schema *jsonschema.Schema, arguments any) error {
 	given, _ := arguments.(map[string]any)
 	known := schema.PropertyOrder
 	if len(known) != len(schema.Properties) {
 		known = slices.Sorted(maps.Keys(schema.Properties))
 	}
-	var missing, unknown []string
+	var missing, unknown, found []string
 	for _, name := range schema.Required {
 		if _, ok := given[name]; !ok {
 			missing = append(missing, name)
 		}
+	}
+	if missing != nil {
+		found = append(found, fmt.Sprintf("missing: %q", missing))
 	}
 	closed := schema.AdditionalProperties != nil && schema.AdditionalProperties.Not != nil && len(schema.PatternProperties) == 0
 	for _, name := range slices.Sorted(maps.Keys(given)) {
@@ -108,20 +111,31 @@ func misnamed(schema *jsonschema.Schema, arguments any) error {
 			unknown = append(unknown, name)
 		}
 	}
-	switch {
-	case unknown == nil && missing == nil:
-		return nil
-	case unknown == nil:
-		return fmt.Errorf("missing: %q", missing)
-	case missing == nil:
-		return fmt.Errorf("unknown: %q; the properties are %q", unknown, known)
+	if unknown != nil {
+		found = append(found, fmt.Sprintf("unknown: %q; the properties are %q", unknown, known))
 	}
-	return fmt.Errorf("missing: %q; unknown: %q; the properties are %q", missing, unknown, known)
+	for _, name := range known {
+		value, ok := given[name]
+		if !ok || schema.Properties[name] == nil {
+			continue
+		}
+		alone, err := schema.Properties[name].CloneSchemas().Resolve(nil)
+		if err != nil { // it refers to another part
+			continue
+		}
+		if err := alone.Validate(value); err != nil {
+			found = append(found, schemaError(name, err).Error())
+		}
+	}
+	if found == nil {
+		return nil
+	}
+	return errors.New(strings.Join(found, "; "))
 }
 
 // schemaError keeps the innermost place, in the words of the arguments rather
 // than of the schema: "property where.row: …".
-func schemaError(err error) error {
+func schemaError(path string, err error) error {
 	place, text := "", err.Error()
 	for strings.HasPrefix(text, "validating ") {
 		var ok bool
@@ -129,7 +143,7 @@ func schemaError(err error) error {
 			return err
 		}
 	}
-	path, isName := "", false
+	isName := false
 	for part := range strings.SplitSeq(place, "/") {
 		switch {
 		case isName:

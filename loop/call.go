@@ -18,8 +18,10 @@ type Call struct {
 	// Turn is the number of the reply that made the call: with the id it names the
 	// call, since some servers use the same ids in every turn.
 	Turn int `json:"turn"`
-	// Resume is set when a call runs again that its tool suspended. A call that was
-	// approved runs for the first time, and has none.
+	// Resume is set when a call runs again that its tool suspended: when the time came
+	// that it waited for, and on an answer where it had saved something. Where it had
+	// not, the answer is the result and nothing runs. A call that was approved runs for
+	// the first time, and has none.
 	Resume *Resumption `json:"resume,omitempty"`
 }
 

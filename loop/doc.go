@@ -102,5 +102,6 @@
 // # Testing a host without a model
 //
 // Script the model with package turntest, keep what Options.Record is handed, and ask
-// the result and the folds of the other packages what came of it.
+// the result and the folds of the other packages what came of it. What a process that
+// dies leaves is the beginning of its record.
 package loop

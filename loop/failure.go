@@ -24,8 +24,11 @@ func (e *InvalidError) Unwrap() error { return e.Err }
 // Result.Partial.
 type ModelError struct{ Err error }
 
-// Error is the TurnFn's, marked as the model's.
-func (e *ModelError) Error() string { return "model: " + e.Err.Error() }
+// Error is the TurnFn's, with "model: " before it.
+func (e *ModelError) Error() string {
+	const mark = "model: "
+	return mark + strings.TrimPrefix(e.Err.Error(), mark)
+}
 
 // Unwrap is the TurnFn's error.
 func (e *ModelError) Unwrap() error { return e.Err }

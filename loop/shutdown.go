@@ -18,7 +18,8 @@ import (
 // The run is aborted, as by any other cause, but it leaves open what the next one can
 // go on with, where it would otherwise answer it: calls that had not started; calls
 // that were cut off, of tools that are [Tool.ReplaySafe]; and sub-agents, which keep
-// all that they did. Of any other call that was running the model is told that it was
+// all that they did: such a call waits for a time that is due at once, with the child
+// run in its suspension. Of any other call that was running the model is told that it was
 // cut off. The next run needs no message and no reply; package resume reads such a
 // session as unfinished.
 var ErrShutdown = errors.New("the process is shutting down")

@@ -25,7 +25,8 @@ import (
 // on where it was, as a run of its own would: what it did is not done again, and its
 // own open calls are settled by the same rules. A child that the record knows nothing
 // of is a call like any other. One that was stopped with the run goes on too where
-// the cause was [ErrShutdown]; where it was another, its call is answered.
+// the cause was [ErrShutdown], also without a record, since its pause holds it; where
+// it was another, its call is answered.
 //
 // When a call of the child waits, the parent's call waits for the same thing, and
 // is replied to in the parent: the reply goes on to the child, which carries on

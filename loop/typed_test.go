@@ -116,6 +116,8 @@ func TestTypedArgumentErrorsTellTheModelWhatToMend(t *testing.T) {
 		{edit, `{}`, `missing: ["zone" "path" "where"]`},
 		{edit, `{"zone":"z","path":"p"}`, `missing: ["where"]`},
 		{edit, `{"line":7,"where":{"Row":1,"Column":2},"extra":1}`, `missing: ["zone" "path"]; unknown: ["extra" "line"]; the properties are ["zone" "path" "lines" "mode" "where"]`},
+		{edit, `{"zone":7,"lines":["x"],"where":{"Row":1,"Column":"2"},"extra":1}`, `missing: ["path"]; unknown: ["extra"]; the properties are ["zone" "path" "lines" "mode" "where"]; ` +
+			`property zone: type: 7 has type "integer", want "string"; property lines[]: type: "x" has type "string", want "integer"; property where.Column: type: "2" has type "string", want "integer"`},
 		{edit, `{"zone":"z","path":7,"where":{"Row":1,"Column":2}}`, `property path: type: 7 has type "integer", want "string"`},
 		{edit, `{"zone":"z","path":"p","where":{"Row":1,"Column":2},"extra":1}`, `unknown: ["extra"]; the properties are ["zone" "path" "lines" "mode" "where"]`},
 		{edit, `{"zone":"z","path":"p","where":{"Row":1}}`, `property where: required: missing properties: ["Column"]`},

@@ -118,12 +118,16 @@ func pause(p PastSession) (v Verdict, because, suggestion string) {
 	}
 	var questions, approvals []string
 	for _, c := range waiting {
-		switch s := c.Suspension; s.For {
+		question := quoted(c.Suspension.Question)
+		if c.Suspension.Child != nil {
+			question += " in " + code(c.Name)
+		}
+		switch c.Suspension.For {
 		case trajectory.ForApproval:
-			approvals = append(approvals, quoted(s.Question))
+			approvals = append(approvals, question)
 		case trajectory.ForTime:
 		default:
-			questions = append(questions, quoted(s.Question))
+			questions = append(questions, question)
 		}
 	}
 	if len(questions)+len(approvals) == 0 {

@@ -112,6 +112,21 @@ func Example_subAgent() {
 	// done "Both say the same." <nil>
 }
 
+// After a restart a host goes on by itself with what its own end interrupted, and with
+// nothing that somebody stopped.
+func ExamplePastSession_Interrupted() {
+	asked := turn.Transcript{turn.User("Clean up.")}
+	for _, end := range []*trajectory.RunEnd{nil, {Reason: turn.Aborted, Shutdown: true}, {Reason: turn.Aborted, Cause: "stopped by the user"}, {Reason: turn.IterationLimit}} {
+		past := resume.PastSession{Messages: asked, LastRun: end}
+		fmt.Println(past.Interrupted())
+	}
+	// Output:
+	// true
+	// true
+	// false
+	// false
+}
+
 // What a host does with a session, from the verdict and NeedsMessage alone.
 func ExamplePastSession_NeedsMessage() {
 	what := func(past resume.PastSession) string {

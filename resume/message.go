@@ -15,3 +15,14 @@ func (p PastSession) NeedsMessage() bool {
 	last := p.Messages[len(p.Messages)-1]
 	return last.OfAssistant != nil && turn.CountCalls(last) == 0 && !p.State.LastWord
 }
+
+// Interrupted reports whether the last run was still at work when its process ended: it
+// died, and LastRun is nil, or it was told to end. What that run was doing was wanted,
+// and goes on where it was. A run that a person, a budget, a limit or an error ended was
+// not interrupted, and one that another process has at work looks as if it were.
+func (p PastSession) Interrupted() bool {
+	if p.LastRun == nil {
+		return len(p.Messages) > 0
+	}
+	return p.LastRun.Shutdown
+}

@@ -46,7 +46,9 @@
 //     yet, and past.Messages is empty, that is the first.
 //   - [StoppedShort], and a message is needed: it appends one, such as
 //     Assessment.Suggestion.
-//   - [StoppedShort] otherwise: it runs the session as it is. A message may be appended
+//   - [StoppedShort] otherwise: it runs the session as it is, by itself where
+//     past.Interrupted() says that the process ended, and where somebody wants it where
+//     the run had been stopped: past.LastRun says by what. A message may be appended
 //     all the same, and is delivered after what is settled first.
 //   - [WaitingForReply]: it shows what past.State.Asking() asks, and puts the answers
 //     into Options.Replies. No message is accepted before that. Where the session was

@@ -47,6 +47,12 @@
 //		fmt.Println(res.Stats.ModelTime, res.Stats.ToolTime, err) // 1s 1m0s <nil>
 //	})
 //
+// # A process that dies
+//
+// What a kill leaves is the beginning of what was recorded, so a test makes one without
+// a process: it records to a file or a buffer with trajectory.NewWriter, copies what is
+// there while a tool runs, and reads the copy with package resume.
+//
 // # Checking a TurnFn
 //
 //	func TestModel(t *testing.T) {
