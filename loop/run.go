@@ -40,6 +40,7 @@ type run struct {
 	res   Result
 	given turn.Transcript
 	fold  trajectory.Fold
+	turn  *trajectory.Turn // of the latest reply
 	tools []turn.WireToolDefinition
 	start time.Time
 
@@ -249,9 +250,11 @@ func (r *run) ask() *ending {
 	r.compactTries = 0
 	reply := &r.res.Last
 	message := turn.ReplayForm(reply.Message)
-	err := emit(r, trajectory.Message{Message: message, Turn: &trajectory.Turn{
-		Usage: reply.Usage, Timings: reply.Timings, Finish: reply.Finish, Model: reply.Model, Number: r.fold.Turn() + 1}})
-	if err != nil {
+	if r.turn == nil || r.o.Record != nil { // a recorder may keep it, the fold does not
+		r.turn = new(trajectory.Turn)
+	}
+	*r.turn = trajectory.Turn{Usage: reply.Usage, Timings: reply.Timings, Finish: reply.Finish, Model: reply.Model, Number: r.fold.Turn() + 1}
+	if err := emit(r, trajectory.Message{Message: message, Turn: r.turn}); err != nil {
 		return failed(err)
 	}
 	if turn.CountCalls(message) > 0 {

@@ -57,20 +57,23 @@ func (r *run) advertise() *InvalidError {
 	r.tools = make([]turn.WireToolDefinition, len(r.o.Tools))
 	for i := range r.o.Tools {
 		t := &r.o.Tools[i]
-		field := fmt.Sprintf("Tools[%d]", i)
-		if t.Name != "" {
-			field += " (" + clip(t.Name, 80) + ")"
-		}
 		d, err := t.definition()
-		if err != nil {
-			return &InvalidError{field, err}
+		if first := slices.IndexFunc(r.o.Tools, func(other Tool) bool { return other.Name == t.Name }); err == nil && first < i {
+			err = fmt.Errorf("the same name as Tools[%d]", first)
 		}
-		if first := slices.IndexFunc(r.o.Tools, func(other Tool) bool { return other.Name == t.Name }); first < i {
-			return &InvalidError{field, fmt.Errorf("the same name as Tools[%d]", first)}
+		if err != nil {
+			return &InvalidError{toolField(i, t.Name), err}
 		}
 		r.tools[i] = d
 	}
 	return nil
+}
+
+func toolField(i int, name string) string {
+	if name == "" {
+		return fmt.Sprintf("Tools[%d]", i)
+	}
+	return fmt.Sprintf("Tools[%d] (%s)", i, clip(name, 80))
 }
 
 func checkState(s *trajectory.State, messages int) *InvalidError {

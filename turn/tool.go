@@ -18,7 +18,7 @@ import (
 // with the schema.
 func FunctionTool(name, description string, schema json.RawMessage) (WireToolDefinition, error) {
 	if len(schema) == 0 {
-		schema = json.RawMessage(`{"type":"object","properties":{}}`)
+		schema = noArguments
 	}
 	text, err := canonical(string(schema))
 	if err != nil {
@@ -37,6 +37,9 @@ func FunctionTool(name, description string, schema json.RawMessage) (WireToolDef
 	}
 	return WireToolDefinition{OfFunction: &v}, nil
 }
+
+// noArguments is one for all runs, of which there may be many.
+var noArguments = json.RawMessage(`{"type":"object","properties":{}}`)
 
 // functionTool writes a definition. Runs that share a tool share its schema.
 type functionTool struct {
