@@ -58,7 +58,8 @@
 // settled by what is known of them. One that never started runs; one that was
 // running when its process died runs again only where its tool says that a repeat
 // is safe, and is reported to the model as unknown otherwise; one that waits is
-// continued by Options.Replies.
+// continued by Options.Replies. The words in which the model hears of this may change:
+// code goes by the Status in the record of a call's end.
 //
 // Where the process ends, cancel the run with [ErrShutdown]: what the next one can go
 // on with then stays open, as after a crash, where any other cause has each call

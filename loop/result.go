@@ -19,9 +19,9 @@ type Result struct {
 	trajectory.State
 	// StopReason is why the run stopped; "" when a failure ended it.
 	StopReason turn.StopReason `json:"stopReason"`
-	// Cause says more of a stop: the context's cause, the error of ShouldStop, a spent
-	// budget. It is nil when the run ended by itself or by a failure, which is
-	// RunToolLoop's error.
+	// Cause says more of a stop: the context's cause, at a deadline too, where an error
+	// stands beside it; the error of ShouldStop, a spent budget. It is nil when the run
+	// ended by itself or by any other failure, which is RunToolLoop's error.
 	Cause error `json:"-"`
 	// Messages is the whole transcript, Added what this run added to the messages
 	// it was given, a compaction's messages included. Neither shares memory that the

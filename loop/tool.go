@@ -107,7 +107,8 @@ func (t *Tool) identity(c Call) (id string) {
 	return t.Identity(c)
 }
 
-// PlanTool lets the model keep the run's plan.
+// PlanTool lets the model keep the run's plan: package plan has its name, "update_plan",
+// its definition, and how its arguments are read.
 func PlanTool() Tool {
 	d := plan.Definition()
 	return Tool{

@@ -9,7 +9,9 @@ import (
 	"github.com/pawl-dev/pawl/turn"
 )
 
-// Event is one entry of a run: what happened, when, and in which run.
+// Event is one entry of a run: what happened, when, and in which run. Its form in JSON
+// is that of a session's line, which [Writer] writes and [Reader] reads: encoding/json
+// knows nothing of it.
 type Event struct {
 	// At is the loop's clock, not the recorder's.
 	At time.Time

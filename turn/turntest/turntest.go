@@ -50,8 +50,8 @@
 // # A process that dies
 //
 // What a kill leaves is the beginning of what was recorded, so a test makes one without
-// a process: it records to a file or a buffer with trajectory.NewWriter, copies what is
-// there while a tool runs, and reads the copy with package resume.
+// a process: it records to a file with trajectory.NewWriter, copies the file while a
+// tool runs, and reads the copy with package resume.
 //
 // # Checking a TurnFn
 //
